@@ -11,6 +11,8 @@
 import { type BatcherOptions, createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
 import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
+import { clockProblem } from '#src/stores/server-clock.ts'
+import { ClockSkewError } from '#src/stores/store-errors.ts'
 import { claimIdOf, hasIdempotencyKey } from './idempotency.ts'
 import { createBatchStore, type StoredBatch } from './message-store.ts'
 import type { AcceptResult, Submission } from './submission.ts'
@@ -23,7 +25,10 @@ const RECIPIENTS_PER_UNIT = 5
 const LENGTH_PER_UNIT = 32 * 1024
 
 export interface Acceptor {
-  /** @throws when PostgreSQL is unavailable (`isDatabaseAway`): the message may or may not be stored. */
+  /**
+   * @throws when PostgreSQL is unavailable (`isDatabaseAway`): the message may or may not be stored. With a clock that
+   * differs too much from PostgreSQL's, it is not stored: its id and its times might be wrong.
+   */
   accept(submission: Submission): Promise<AcceptResult>
   /** Resolves when all accepted calls are done. */
   drain(): Promise<void>
@@ -64,11 +69,19 @@ export function createAcceptor(
   }
 
   return {
-    accept: (submission) =>
-      hasIdempotencyKey(submission) ? acceptKeyed(submission, claimIdOf(submission)) : batcher.add(submission),
+    accept: async (submission) => {
+      await requireClock(ctx)
+      return hasIdempotencyKey(submission) ? acceptKeyed(submission, claimIdOf(submission)) : batcher.add(submission)
+    },
     drain: () => batcher.drain(),
     batches,
   }
+}
+
+async function requireClock({ db, config }: Pick<Context, 'db' | 'config'>): Promise<void> {
+  if (db.clock.skewMs() === null) await db.measureClock()
+  const problem = clockProblem(db.clock, config.maxClockSkewSeconds)
+  if (problem !== null) throw new ClockSkewError(`no message is accepted: ${problem}`)
 }
 
 /** Messages with many recipients or long texts count as several: a batch of 200 of them would delay all others. */

@@ -15,6 +15,7 @@ import type { Tier } from '#src/queue/tiers.ts'
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
+import { stopsTier } from '#src/suppression/cause.ts'
 import { weekly } from '#src/stores/weeks.ts'
 import {
   COLUMN_LIST,
@@ -62,7 +63,8 @@ const CLAIM = weekly(
     SELECT c.*, s.cause, s.kind AS cause_kind, ${LOADED_COLUMNS}
     FROM claimed c
     JOIN messages m ON m.id = c.message_id AND ${weeks.contain('m.id')}
-    LEFT JOIN suppressions s ON s.workspace_id = c.workspace_id AND s.address = lower(c.address)`,
+    LEFT JOIN suppressions s
+      ON s.workspace_id = c.workspace_id AND s.address = lower(c.address) AND ${stopsTier('c.tier')}`,
   { isUrgent: true },
 )
 
@@ -70,8 +72,9 @@ const SUPPRESSIONS = prepared(
   'claim-suppressed',
   sql`
     SELECT i.place, s.cause, s.kind AS cause_kind
-    FROM unnest($1::uuid[], $2::text[]) WITH ORDINALITY AS i (workspace_id, address, place)
-    JOIN suppressions s ON s.workspace_id = i.workspace_id AND s.address = lower(i.address)`,
+    FROM unnest($1::uuid[], $2::text[], $3::text[]) WITH ORDINALITY AS i (workspace_id, address, tier, place)
+    JOIN suppressions s
+      ON s.workspace_id = i.workspace_id AND s.address = lower(i.address) AND ${stopsTier('i.tier')}`,
 )
 
 const BODIES = weekly(
@@ -195,7 +198,7 @@ function readerOf<T extends object>(part: ClaimedPart): (row: ClaimedMessageRow)
   }
 }
 
-export type WorkspaceAddress = Pick<ClaimedRecipient, 'workspaceId' | 'address'>
+export type WorkspaceAddress = Pick<ClaimedRecipient, 'workspaceId' | 'address' | 'tier'>
 
 /** The suppressions that a claim would find now, for recipients that were claimed earlier, in their order. */
 export async function findCurrentSuppressions(
@@ -204,7 +207,7 @@ export async function findCurrentSuppressions(
 ): Promise<ClaimedRecipient['suppression'][]> {
   const { rows } = await db.query<{ place: string | number; cause: string; cause_kind: string }>(
     SUPPRESSIONS,
-    columnsOf(recipients, [(one) => one.workspaceId, (one) => one.address]),
+    columnsOf(recipients, [(one) => one.workspaceId, (one) => one.address, (one) => one.tier]),
   )
   const found = new Map(rows.map((row) => [Number(row.place), { cause: row.cause, kind: row.cause_kind }]))
   return recipients.map((_, i) => found.get(i + 1) ?? null)

@@ -7,6 +7,7 @@ import type { Plans } from '#config/plans.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
 import type { Redis } from '#src/stores/redis.ts'
 import { findQueuePosition, type QueuePosition, type SiteState } from '#src/queue/site-state.ts'
+import { findSites } from '#src/queue/domain-sites.ts'
 import { findSuspensions } from '#src/queue/suspensions.ts'
 import { ANY_SOURCE, WILDCARD } from '#src/shaping/throttle-key.ts'
 import {
@@ -14,10 +15,14 @@ import {
   workspaceSuspensionReason,
   type ReceiverSuspension,
 } from '#src/shaping/receiver-suspensions.ts'
+import type { Shaping } from '#src/shaping/shaping-file.ts'
+import { findSuspensionAt } from '#src/shaping/suspended-site.ts'
+import { stopsMailOf } from '#src/suppression/cause.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { nextMonth, readUsage } from '#src/workspaces/usage.ts'
 import { describeBounce } from './bounce-origin.ts'
 import { evaluateGates, type GateFacts, type Gate, type GateName, type QuotaUsage } from './gates.ts'
+import { readShapingFile } from './hold-reasons.ts'
 import { readMessage, type MessageView, type RecipientView } from './read.ts'
 import { isWaiting, STATES } from './state.ts'
 
@@ -43,6 +48,8 @@ export interface ExplainDeps {
   readonly plans: Plans
   readonly retryScale: number
   readonly reconcileSeconds: number
+  /** SHAPING_FILE; by default the built-in one. */
+  readonly shapingFile?: string | null
 }
 
 /** Null when the message does not exist. `workspaceId` null: the request is from the operator. */
@@ -65,7 +72,7 @@ async function findOwner(db: Queryable, id: string): Promise<string | null> {
 }
 
 async function gatherFacts(
-  { db, redis, plans, retryScale }: ExplainDeps,
+  { db, redis, plans, retryScale, shapingFile = null }: ExplainDeps,
   owner: string,
   message: MessageView,
   now: Date,
@@ -81,14 +88,22 @@ async function gatherFacts(
     findUsage(db, plans, owner, now),
     listReceiverSuspensions(db, now),
   ])
+  const destinations = message.recipients.map(({ destination }) => destination)
+  const shaping = receivers.length === 0 ? null : readShapingFile(shapingFile)
+  const sites = shaping === null ? new Map<string, string>() : await findSites(db, destinations)
   return Promise.all(
     message.recipients.map(async (recipient, n): Promise<GateFacts> => {
       const domain = recipient.destination
+      const { tier } = message
       const isOpen = isWaiting(recipient.state) || recipient.state === 'sending'
       const place =
         redis === null || !isOpen
           ? null
-          : await findQueuePosition(redis, { messageId: message.id, n, workspaceId: owner, domain, tier: message.tier })
+          : await findQueuePosition(
+              redis,
+              { messageId: message.id, n, workspaceId: owner, domain, tier },
+              now.getTime(),
+            )
       return {
         message,
         recipient,
@@ -97,9 +112,16 @@ async function gatherFacts(
         retryScale,
         place,
         suppression:
-          suppressions.find(({ address }) => address.toLowerCase() === recipient.address.toLowerCase()) ?? null,
+          suppressions.find(
+            ({ address, kind }) =>
+              address.toLowerCase() === recipient.address.toLowerCase() && stopsMailOf(kind, message.tier),
+          ) ?? null,
         suspension: stopOf(domain),
-        receiverSuspension: findReceiverSuspension(receivers, place, owner, recipient.reason),
+        receiverSuspension:
+          findReceiverSuspension(receivers, place, owner, recipient.reason) ??
+          (shaping === null || !isWaiting(recipient.state) || (place?.states.length ?? 0) > 0
+            ? null
+            : findStoredSuspension(receivers, shaping, recipient, { owner, site: sites.get(domain) ?? null })),
       }
     }),
   )
@@ -125,6 +147,18 @@ function findReceiverSuspension(
     suspensions.find((stop) => stop.workspaceId === null && isSuspendedAt(state, stop)),
   )
   return ofOwner ?? (found.every((stop) => stop !== undefined) ? (found[0] ?? null) : null)
+}
+
+/** While it waits for its next attempt, no outbound process reports on it. */
+function findStoredSuspension(
+  suspensions: readonly ReceiverSuspension[],
+  shaping: Shaping,
+  { destination, attempts }: RecipientView,
+  { owner, site }: { readonly owner: string; readonly site: string | null },
+): ReceiverSuspension | null {
+  const last = attempts.findLast(({ host }) => host !== null)
+  const { host, source } = last ?? { host: null, source: null }
+  return findSuspensionAt(suspensions, shaping, { workspaceId: owner, domain: destination, site, host, source })
 }
 
 function isSuspendedAt({ pace, paceSource, source }: SiteState, stop: ReceiverSuspension): boolean {

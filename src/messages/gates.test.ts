@@ -27,6 +27,7 @@ const message = (more: Partial<MessageView> = {}): MessageView => ({
   to: [],
   cc: [],
   subject: '',
+  submitted: null,
   tags: [],
   metadata: null,
   template: null,
@@ -186,7 +187,9 @@ const HELD: readonly (readonly [name: string, facts: GateFacts, holds: readonly 
   ],
   [
     'suspended',
-    facts({ suspension: { kind: 'domain', subject: '*', reason: 'x', createdAt: EARLIER, until: null } }),
+    facts({
+      suspension: { kind: 'domain', scope: 'mail', subject: '*', reason: 'x', createdAt: EARLIER, until: null },
+    }),
     ['suspension'],
     null,
   ],
@@ -225,7 +228,7 @@ const HELD: readonly (readonly [name: string, facts: GateFacts, holds: readonly 
     'several gates',
     facts({
       suppression: entry,
-      suspension: { kind: 'domain', subject: 'b.example', reason: 'x', createdAt: EARLIER, until: null },
+      suspension: { kind: 'domain', scope: 'mail', subject: 'b.example', reason: 'x', createdAt: EARLIER, until: null },
       recipient: recipient({ state: 'deferred', nextTryAt: LATER }),
     }),
     ['suppression', 'suspension', 'backoff'],
@@ -253,7 +256,7 @@ describe('gates', () => {
     for (const state of (Object.keys(STATES) as State[]).filter((one) => !isOpen(one))) {
       const given = facts({
         recipient: recipient({ state, nextTryAt: null, reason: 'it was' }),
-        suspension: { kind: 'domain', subject: '*', reason: 'x', createdAt: EARLIER, until: null },
+        suspension: { kind: 'domain', scope: 'mail', subject: '*', reason: 'x', createdAt: EARLIER, until: null },
         place: null,
       })
       assert.deepEqual(
@@ -274,5 +277,18 @@ describe('gates', () => {
   it('without Redis, the gates that need it are "not known"', () => {
     for (const name of ['tier', 'site limit'] as const)
       assert.match(gate(facts({ place: null }), name).says, /^not known/)
+  })
+  it('says that a campaign is held back, and why', () => {
+    const reason = 'held back: PTR: 192.0.2.7 has no name (PTR)'
+    const suspension = {
+      kind: 'campaign',
+      scope: 'mail',
+      subject: 'C',
+      reason,
+      createdAt: EARLIER,
+      until: null,
+    } as const
+    const found = evaluateGates(facts({ suspension })).find(({ gate: name }) => name === 'suspension')
+    assert.deepEqual([found?.holds, found?.says], [true, `its campaign is ${reason}`])
   })
 })

@@ -6,6 +6,7 @@
  */
 import { accountIdOf } from '#src/providers/account-destination.ts'
 import { WAITS_FOR_SOURCE, NO_SOURCE_REASON } from '#src/egress/sources.ts'
+import { HELD_BACK_PREFIX } from '#src/queue/held-back.ts'
 import type { QueuePosition, SiteState } from '#src/queue/site-state.ts'
 import { RATE_PAUSE_PREFIX, type Suspension } from '#src/queue/suspensions.ts'
 import { tierRow, type Tier } from '#src/queue/tiers.ts'
@@ -185,6 +186,8 @@ function evaluateSuspension({ suspension, receiverSuspension }: GateFacts): Gate
   // the reason tells who paused it
   if (accountIdOf(suspension.subject) !== null)
     return held(`its connected account is suspended: ${reason}`, rule, until)
+  if (reason.startsWith(HELD_BACK_PREFIX))
+    return held(`its campaign is ${reason}`, 'a live installation must be complete before campaigns go out')
   const by = reason.startsWith(RATE_PAUSE_PREFIX) ? '' : 'by the operator: '
   return held(`${describeSuspended(suspension)} suspended ${by}${reason}`, rule, until)
 }

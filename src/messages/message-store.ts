@@ -14,6 +14,7 @@ import { newDeliveries } from '#src/events/deliveries.ts'
 import { newId } from '#src/platform/id.ts'
 import { prepared, type Queryable, urgent } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
+import { stopsTier } from '#src/suppression/cause.ts'
 import { defineInput, type BinaryColumn } from '#src/stores/binary-columns.ts'
 import {
   claimIdOf,
@@ -72,7 +73,8 @@ const STORED_ROWS = sql`
     SELECT i.*, s.cause, s.kind AS cause_kind,
       CASE WHEN s.address IS NULL THEN i.initial_state ELSE 'suppressed' END AS state
     FROM ${RECIPIENTS.from('i')}
-    LEFT JOIN suppressions s ON s.workspace_id = i.workspace_id AND s.address = lower(i.address)
+    LEFT JOIN suppressions s
+      ON s.workspace_id = i.workspace_id AND s.address = lower(i.address) AND ${stopsTier('i.tier')}
   ), new_recipients AS (
     INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only,
       sequence, reason, updated_at)
@@ -95,6 +97,9 @@ const STORED_ROWS = sql`
 const RESULT = sql`
   SELECT (SELECT count(*) FROM new_deliveries) AS deliveries,
     ARRAY(SELECT message_id || ':' || n FROM accepted WHERE state = 'suppressed') AS suppressed`
+const RESULT_WITH_QUOTA = sql`
+  ${RESULT},
+    (SELECT jsonb_object_agg(workspace_id, used) FROM consumed) AS "quotaUsed"`
 
 const STORE = prepared(
   'messages-store',
@@ -113,7 +118,7 @@ const STORE_IN_ONE_STATEMENT = urgent(
   sql`
     WITH ${STORED_ROWS},
     ${consumeQuotaCte(QUOTA_PARAMETERS, BEFORE_QUOTA)}
-    ${RESULT}`,
+    ${RESULT_WITH_QUOTA}`,
 )
 const STORE_KEYED = urgent(
   'messages-store-keyed',
@@ -121,7 +126,7 @@ const STORE_KEYED = urgent(
     WITH ${claimKeysCte(KEY_PARAMETERS)},
     ${STORED_ROWS},
     ${consumeQuotaCte(QUOTA_PARAMETERS, ['claimed', ...BEFORE_QUOTA])}
-    ${RESULT}`,
+    ${RESULT_WITH_QUOTA}`,
 )
 
 /** One attachment per statement: a single Buffer is sent as binary, in an array it would be sent as hex. */
@@ -146,6 +151,8 @@ export interface StoredBatch {
 interface ResultRow {
   readonly deliveries: number
   readonly suppressed: readonly string[]
+  /** By workspace; only if the statement counted the quota. */
+  readonly quotaUsed?: Readonly<Record<string, number>>
 }
 
 /**
@@ -164,8 +171,6 @@ export interface AcceptedBatch extends StoredBatch {
   readonly results: AcceptResult[]
 }
 
-const STORED: AcceptResult = { kind: 'stored' }
-const OVER_QUOTA: AcceptResult = { kind: 'over-quota' }
 const NOTHING_STORED: StoredBatch = { hasDeliveries: false, suppressed: new Set() }
 
 /** Returns a function that stores a batch in one statement if no rejection is expected, otherwise step by step. */
@@ -180,10 +185,10 @@ export function createBatchStore({
     )
     const now = new Date(clock.now())
     const stored = isPlain ? await storeInOneStatement(db, submissions, now) : null
-    if (stored !== null) return { ...stored, results: submissions.map(() => STORED) }
+    if (stored !== null) return stored
     const batch = await db.transaction((tx) => storeStepByStep(tx, submissions, now), 'urgent')
     for (const [index, { workspaceId }] of submissions.entries())
-      if (batch.results[index] !== STORED) recentlyRefused.set(workspaceId, true)
+      if (batch.results[index]?.kind !== 'stored') recentlyRefused.set(workspaceId, true)
     return batch
   }
 }
@@ -196,17 +201,25 @@ async function storeInOneStatement(
   db: Queryable,
   submissions: readonly Submission[],
   now: Date,
-): Promise<StoredBatch | null> {
+): Promise<AcceptedBatch | null> {
   const keyed = submissions.filter(hasIdempotencyKey)
+  const isLarge = submissions.some((submission) => contentSizeOf(submission) > MAX_COPIED_PER_TURN)
+  if (isLarge) await nextTurn() // the caller may just have built a complete message
   const parameters = storeParameters(submissions)
-  if (submissions.some((submission) => contentSizeOf(submission) > MAX_COPIED_PER_TURN)) await nextTurn()
+  if (isLarge) await nextTurn()
   const values = [
     ...parameters,
     ...quotaParameters(submissions, now),
     ...(keyed.length > 0 ? claimParameters(keyed) : []),
   ]
   try {
-    return storedOf((await db.query<ResultRow>(keyed.length > 0 ? STORE_KEYED : STORE_IN_ONE_STATEMENT, values)).rows)
+    const { rows } = await db.query<ResultRow>(keyed.length > 0 ? STORE_KEYED : STORE_IN_ONE_STATEMENT, values)
+    const used = rows[0]?.quotaUsed ?? {}
+    const results = submissions.map(({ workspaceId }): AcceptResult => ({
+      kind: 'stored',
+      quotaUsed: used[workspaceId] ?? 0,
+    }))
+    return { ...storedOf(rows), results }
   } catch (error) {
     if (isQuotaExceeded(error) || isKeyTaken(error)) return null
     throw error
@@ -219,12 +232,16 @@ async function storeStepByStep(tx: Queryable, submissions: readonly Submission[]
   const duplicateResultOf = (submission: Submission): AcceptResult | undefined =>
     hasIdempotencyKey(submission) ? duplicates.get(claimIdOf(submission)) : undefined
   const firsts = submissions.filter((submission) => duplicateResultOf(submission) === undefined)
-  const refused = await consumeQuota(tx, firsts, now)
+  const { refused, used } = await consumeQuota(tx, firsts, now)
   await releaseKeys(tx, [...refused])
   const accepted = firsts.filter((submission) => !refused.has(submission))
   const stored = accepted.length === 0 ? NOTHING_STORED : await storeMessages(tx, accepted)
   const results = submissions.map(
-    (submission) => duplicateResultOf(submission) ?? (refused.has(submission) ? OVER_QUOTA : STORED),
+    (submission): AcceptResult =>
+      duplicateResultOf(submission) ?? {
+        kind: refused.has(submission) ? 'over-quota' : 'stored',
+        quotaUsed: used.get(submission.workspaceId) ?? 0,
+      },
   )
   return { ...stored, results }
 }
@@ -236,7 +253,11 @@ export async function storeMessages(tx: Queryable, submissions: readonly Submiss
   return storedOf(rows)
 }
 
-async function storeAttachments(tx: Queryable, { id, attachments }: Submission): Promise<void> {
+/** Stores the attachments of a message that has none. */
+export async function storeAttachments(
+  tx: Queryable,
+  { id, attachments }: Pick<Submission, 'id' | 'attachments'>,
+): Promise<void> {
   for (const [n, { filename, contentType, contentId, content }] of attachments.entries())
     await tx.query(ATTACH, [id, n, filename, contentType, contentId, content])
 }

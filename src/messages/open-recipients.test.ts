@@ -5,7 +5,9 @@ import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { failQueuedMail } from './removed-domain-mail.ts'
 import { cursorText, listOpen, readCursor } from './queue-view.ts'
+import { memberOf } from '#src/queue/keys.ts'
 import { readWaiting, type Cursor } from './open-recipients.ts'
+import { readWaitingEntries } from './waiting-entries.ts'
 
 const START = `timestamptz '2026-01-02 03:04:05Z'`
 const HASH = 'hashtext(message_id::text || n)'
@@ -66,11 +68,32 @@ describe('walks through waiting recipients', () => {
         ),
         [MANY, MANY],
       )
+      const members = await walk(async (cursor) => {
+        const { due, next } = await readWaiting(ctx.db, 'bulk', new Date(), { cursor, limit: 100 })
+        return { names: due.map((one) => memberOf(one)), next }
+      })
+      const { rows } = await ctx.db.query<{ at: number }>(
+        `SELECT DISTINCT date_part('epoch', due_at) * 1000 AS at FROM recipients`,
+      )
+      const entries = await walk(async (cursor) => {
+        const found = await readWaitingEntries(ctx.db, 'bulk', { cursor, limit: 100 })
+        const lines = found.entries.split('\n').slice(0, -1)
+        assert.strictEqual(found.count, lines.length)
+        assert.strictEqual(String(found.firstMs ?? ''), lines[0]?.split(' ')[0] ?? '')
+        return { names: lines, next: found.next }
+      })
+      assert.deepEqual(
+        entries.map((line) => line.split(' ')[1]),
+        members,
+        'the entries that PostgreSQL writes have the members of the schedule',
+      )
+      const times = new Set(rows.map(({ at }) => Math.round(at)))
+      assert.isTrue(entries.every((line) => times.has(Number(line.split(' ')[0]))))
       assert.deepEqual(
         each(
           await walk(async (cursor) => {
             const { open, next } = await listOpen(
-              ctx.db,
+              { db: ctx.db, now: new Date(), shapingFile: null },
               {},
               { cursor: cursor === null ? null : readCursor(cursorText(cursor)), limit: 41 },
             )

@@ -2,12 +2,14 @@
  * Reads open recipients in slices by key, for the worker's loops that maintain the schedule: reconcile, dead leases and
  * unknown outcomes. Only one slice is in memory at a time, and weeks without open recipients are not read.
  */
-import type { Queryable } from '#src/stores/db.ts'
+import type { Db, Queryable } from '#src/stores/db.ts'
 import type { DueRecipient } from '#src/queue/due-schedule.ts'
 import { readOpenWeeks } from '#src/queue/open-weeks.ts'
 import { suspendedByOwner } from '#src/queue/suspensions.ts'
 import type { Tier } from '#src/queue/tiers.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
 import { sql } from '#src/stores/sql.ts'
+import { weekly, type Weeks } from '#src/stores/weeks.ts'
 
 interface OpenRow {
   readonly message_id: string
@@ -41,7 +43,8 @@ export function cursorValues(cursor: Cursor | null): (string | number | null)[] 
   return [cursor?.dueMicros ?? null, cursor?.messageId ?? null, cursor?.n ?? null]
 }
 
-const COLUMNS = 'message_id, n, workspace_id, tier, domain, due_at'
+/** SQL: the columns of a waiting recipient. */
+export const WAITING_COLUMNS = 'message_id, n, workspace_id, tier, domain, due_at'
 const WAITING = `is_open AND state IN ('scheduled', 'queued', 'deferred')`
 
 function dueOf(row: OpenRow): DueRecipient {
@@ -68,7 +71,7 @@ export interface MailOwner {
   readonly id: string
 }
 
-interface WaitingSlice {
+export interface WaitingSlice {
   readonly cursor: Cursor | null
   readonly limit: number
   /** Omitted: mail of all owners. */
@@ -76,36 +79,68 @@ interface WaitingSlice {
 }
 
 /**
+ * The index has the order of the walk, so a slice reads just its own rows, however many recipients are due at the same
+ * time. Without current statistics, as after the start of a campaign, PostgreSQL would read and sort all rows for each
+ * slice.
+ */
+export const BY_INDEX = ['enable_sort = off', 'enable_bitmapscan = off']
+
+/**
  * The next slice of a tier's waiting recipients that are due before `until`, by due time; `next` is null after the
  * last. Recipients of a suspended workspace or campaign are left out: nobody could claim them.
  */
 export async function readWaiting(
-  db: Queryable,
+  db: Pick<Db, 'query' | 'snapshot'>,
   tier: Tier,
   until: Date,
-  { cursor, limit, owner }: WaitingSlice,
+  slice: WaitingSlice,
 ): Promise<{ due: DueRecipient[]; next: Cursor | null }> {
   const weeks = await readOpenWeeks(db)
-  const { rows } = await db.query<OpenRow & { readonly is_held: boolean }>(
+  const read = (tx: Queryable): Promise<WaitingRow[]> => readWaitingRows(tx, weeks, { ...slice, tier, until })
+  const rows =
+    // for one owner, PostgreSQL may choose the index of its campaign
+    slice.owner === undefined ? await db.snapshot(read, BY_INDEX) : await read(db)
+  return { due: rows.filter((row) => !row.is_held).map(dueOf), next: cursorAfter(rows, slice.limit) }
+}
+
+type WaitingRow = OpenRow & { readonly is_held: boolean }
+
+/** What `sliceOfWaiting` reads. */
+export interface WaitingRead extends WaitingSlice {
+  readonly tier: Tier
+  readonly until: Date | 'infinity'
+}
+
+async function readWaitingRows(db: Queryable, weeks: Weeks, slice: WaitingRead): Promise<WaitingRow[]> {
+  const { rows } = await db.query<WaitingRow>(
     sql`
-      SELECT ${COLUMNS}, ${DUE_MICROS} AS due_micros, ${suspendedByOwner('now()')} AS is_held
-      FROM (
-        SELECT ${COLUMNS}, campaign_id
-        FROM recipients
-        WHERE tier = $1
-          AND ${weeks.contain('message_id')}
-          AND ${WAITING}
-          AND due_at <= $2
-          AND ${afterCursor(3)}
-          ${owner === undefined ? '' : `AND ${owner.kind}_id = $7`}
-        ORDER BY due_at, message_id, n
-        LIMIT $6
-      ) r
+      SELECT ${WAITING_COLUMNS}, ${DUE_MICROS} AS due_micros, ${suspendedByOwner('now()')} AS is_held
+      FROM (${sliceOfWaiting(weeks, slice.owner)}) r
       ORDER BY due_at, message_id, n
     `,
-    [tier, until, ...cursorValues(cursor), limit, ...(owner === undefined ? [] : [owner.id])],
+    sliceValues(slice),
   )
-  return { due: rows.filter((row) => !row.is_held).map(dueOf), next: cursorAfter(rows, limit) }
+  return rows
+}
+
+/** SQL: a slice, with the parameters of `sliceValues`. */
+export function sliceOfWaiting(weeks: Weeks, owner: MailOwner | undefined): string {
+  return sql`
+    SELECT ${WAITING_COLUMNS}, campaign_id
+    FROM recipients
+    WHERE tier = $1
+      AND ${weeks.contain('message_id')}
+      AND ${WAITING}
+      AND due_at <= $2
+      AND ${afterCursor(3)}
+      ${owner === undefined ? '' : `AND ${owner.kind}_id = $7`}
+    ORDER BY due_at, message_id, n
+    LIMIT $6
+  `
+}
+
+export function sliceValues({ tier, until, cursor, limit, owner }: WaitingRead): unknown[] {
+  return [tier, until, ...cursorValues(cursor), limit, ...(owner === undefined ? [] : [owner.id])]
 }
 
 /** The recipients that a dead process was sending. */
@@ -117,7 +152,7 @@ export async function readLeased(
   const weeks = await readOpenWeeks(db)
   const { rows } = await db.query<OpenRow & { readonly lease: number }>(
     sql`
-      SELECT ${COLUMNS}, lease
+      SELECT ${WAITING_COLUMNS}, lease
       FROM recipients
       WHERE is_open AND state = 'sending' AND lease = ANY ($1) AND ${weeks.contain('message_id')}
       LIMIT $2
@@ -125,6 +160,36 @@ export async function readLeased(
     [leases, limit],
   )
   return rows.map((row) => ({ ...dueOf(row), lease: row.lease }))
+}
+
+/** The attempt that a process made under its lease. */
+export interface LeasedAttempt {
+  readonly messageId: string
+  readonly n: number
+  readonly lease: number
+  readonly attempt: number
+}
+
+const CURRENT_ATTEMPTS = weekly(
+  'recipients-current-attempts',
+  (weeks) => sql`
+    SELECT i.place
+    FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::smallint[])
+      WITH ORDINALITY AS i (message_id, n, lease, attempt, place)
+    JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n AND ${weeks.contain('r.message_id')}
+    WHERE r.is_open AND r.state = 'sending' AND r.lease = i.lease AND r.attempts = i.attempt`,
+)
+
+/** Those of the attempts whose recipients still wait for a result, by their indexes. */
+export async function findCurrentAttempts(
+  db: Queryable,
+  attempts: readonly LeasedAttempt[],
+): Promise<ReadonlySet<number>> {
+  const { rows } = await db.query<{ place: number | string }>(
+    CURRENT_ATTEMPTS.for(attempts.map(({ messageId }) => messageId)),
+    columnsOf(attempts, [(one) => one.messageId, (one) => one.n, (one) => one.lease, (one) => one.attempt]),
+  )
+  return new Set(rows.map(({ place }) => Number(place) - 1))
 }
 
 /** Recipients in `sending` whose lease no longer exists. */
@@ -135,7 +200,7 @@ export async function readOrphaned(
   const weeks = await readOpenWeeks(db)
   const { rows } = await db.query<OpenRow & { readonly lease: number }>(
     sql`
-      SELECT ${COLUMNS}, lease
+      SELECT ${WAITING_COLUMNS}, lease
       FROM recipients r
       WHERE is_open
         AND ${weeks.contain('message_id')}
@@ -157,7 +222,7 @@ export async function readUnknown(
   const weeks = await readOpenWeeks(db)
   const { rows } = await db.query<OpenRow & { readonly tries: number }>(
     sql`
-      SELECT ${COLUMNS}, tries
+      SELECT ${WAITING_COLUMNS}, tries
       FROM recipients
       WHERE is_open AND state = 'unknown' AND due_at <= $1 AND ${weeks.contain('message_id')}
       LIMIT $2

@@ -9,6 +9,7 @@ import { readOpenWeeks } from '#src/queue/open-weeks.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { State } from './state.ts'
+import { fillHoldReasons, type HoldDeps } from './hold-reasons.ts'
 import { afterCursor, cursorValues, DUE_MICROS, type Cursor } from './open-recipients.ts'
 
 /** Selects open recipients. All given fields must match; an empty filter selects all. */
@@ -26,11 +27,13 @@ export interface QueueFilter {
 
 export interface OpenRecipient extends Cursor {
   readonly workspaceId: string
+  readonly campaignId: string | null
   readonly address: string
   readonly domain: string
   readonly tier: Tier
   readonly state: State
   readonly tries: number
+  /** What holds it: its suspension, or the result of its last attempt. */
   readonly reason: string | null
   readonly dueAt: Date
 }
@@ -67,18 +70,18 @@ function firstIdAt(iso: string): string {
 }
 
 const COLUMNS = sql`
-  r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.address, r.domain, r.tier, r.state,
-  r.due_at AS "dueAt", ${DUE_MICROS} AS "dueMicros", r.tries, r.reason
+  r.message_id AS "messageId", r.n, r.workspace_id AS "workspaceId", r.campaign_id AS "campaignId", r.address,
+  r.domain, r.tier, r.state, r.due_at AS "dueAt", ${DUE_MICROS} AS "dueMicros", r.tries, r.reason
 `
 
 /** Soonest due first; `next` is null after the last. */
 export async function listOpen(
-  db: Queryable,
+  deps: HoldDeps,
   filter: QueueFilter,
   at: { readonly limit: number; readonly cursor: Cursor | null },
 ): Promise<{ readonly open: OpenRecipient[]; readonly next: Cursor | null }> {
-  const weeks = await readOpenWeeks(db)
-  const { rows } = await db.query<OpenRecipient>(
+  const weeks = await readOpenWeeks(deps.db)
+  const { rows } = await deps.db.query<OpenRecipient>(
     sql`
       SELECT ${COLUMNS}
       FROM recipients r
@@ -86,9 +89,11 @@ export async function listOpen(
       ORDER BY r.due_at, r.message_id, r.n
       LIMIT $12
     `,
-    [...filterValues(filter), ...cursorValues(at.cursor), at.limit],
+    [...filterValues(filter), ...cursorValues(at.cursor), at.limit + 1], // one more shows whether there is a next page
   )
-  return { open: rows, next: rows.length < at.limit ? null : (rows.at(-1) ?? null) }
+  const page = rows.slice(0, at.limit)
+  const next = rows.length > at.limit ? (page.at(-1) ?? null) : null
+  return { open: await fillHoldReasons(deps, page), next }
 }
 
 /** A cursor as text for clients. */

@@ -1,7 +1,8 @@
 /**
  * Counts the monthly quota of a workspace exactly: the update locks the counter's row until the accepting transaction
  * ends, so two processes cannot both use the last of it. Rows are locked in order of workspace, so batches do not
- * deadlock.
+ * deadlock. Recipients that are cancelled before their first attempt are taken back, in the transaction that cancels
+ * them.
  */
 import { isNotNullViolation, prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -41,6 +42,7 @@ export function consumeQuotaCte(first: number, after: readonly string[]): string
         FROM ${requests}
         WHERE q.workspace_id = u.workspace_id
       )
+      RETURNING workspace_id, used
     )
   `
 }
@@ -88,7 +90,57 @@ export async function readRemainingQuota(
   return Math.max(0, quota - (rows[0]?.used ?? 0))
 }
 
-const REFUND = prepared('quota-refund', 'UPDATE usage SET used = used - $3 WHERE workspace_id = $1 AND period = $2')
+const REFUND = prepared(
+  'quota-refund',
+  'UPDATE usage SET used = greatest(0, used - $3) WHERE workspace_id = $1 AND period = $2',
+)
+
+/** Takes back recipients of a message that was accepted at this time. */
+export async function refundQuota(
+  tx: Queryable,
+  {
+    workspaceId,
+    count,
+    acceptedAt,
+  }: { readonly workspaceId: string; readonly count: number; readonly acceptedAt: Date },
+): Promise<void> {
+  await tx.query(REFUND, [workspaceId, periodOf(acceptedAt), count])
+}
+
+/** SQL expression: the month in which a message with this UUIDv7 was accepted. */
+const periodOfId = (id: string): string => sql`
+  date_trunc(
+    'month',
+    to_timestamp(('x' || substr(replace(${id}::text, '-', ''), 1, 12))::bit(48)::bigint / 1000.0) AT TIME ZONE 'UTC'
+  )::date
+`
+
+/**
+ * CTEs that take back the recipients in `cancelled` that were never attempted, each in the month of its acceptance. The
+ * counters are locked in order of workspace, as for acceptance. A recipient is in `cancelled` only once, because the
+ * transition that puts it there names the state before, so it is refunded exactly once.
+ */
+export function refundQuotaCte(cancelled: string): string {
+  return sql`
+    refunds AS (
+      SELECT workspace_id, ${periodOfId('message_id')} AS period, count(*) AS recipients
+      FROM ${cancelled}
+      WHERE attempts = 0
+      GROUP BY 1, 2
+    ), counters AS MATERIALIZED (
+      SELECT u.workspace_id, u.period, r.recipients
+      FROM refunds r
+      JOIN usage u ON u.workspace_id = r.workspace_id AND u.period = r.period
+      ORDER BY u.workspace_id, u.period
+      FOR UPDATE OF u
+    ), refunded AS (
+      UPDATE usage u
+      SET used = greatest(0, u.used - c.recipients)
+      FROM counters c
+      WHERE u.workspace_id = c.workspace_id AND u.period = c.period
+    )
+  `
+}
 
 function periodOf(at: Date): string {
   return `${at.toISOString().slice(0, 7)}-01`
@@ -126,12 +178,19 @@ function leastQuota(submissions: readonly Submission[]): number | null {
   return least === Infinity ? null : least
 }
 
-/** Counts the recipients of a batch against the quotas of their workspaces. Returns the submissions over the quota. */
+export interface ConsumedQuota {
+  /** The submissions over the quota. */
+  readonly refused: ReadonlySet<Submission>
+  /** The recipients that count now, by workspace. */
+  readonly used: ReadonlyMap<string, number>
+}
+
+/** Counts the recipients of a batch against the quotas of their workspaces. */
 export async function consumeQuota(
   tx: Queryable,
   submissions: readonly Submission[],
   now: Date,
-): Promise<Set<Submission>> {
+): Promise<ConsumedQuota> {
   const groups = [...byWorkspace(submissions)]
   const period = periodOf(now)
   const { rows } = await tx.query<{ workspace_id: string; used: number }>(CONSUME, [
@@ -140,13 +199,16 @@ export async function consumeQuota(
     groups.map(([, group]) => countRecipients(group)),
   ])
   const refused = new Set<Submission>()
+  const used = new Map(rows.map((row) => [row.workspace_id, row.used]))
   for (const [workspaceId, group] of groups) {
-    const used = rows.find((row) => row.workspace_id === workspaceId)?.used ?? 0
-    const tooMany = submissionsOverQuota(group, used)
-    if (tooMany.length > 0) await tx.query(REFUND, [workspaceId, period, countRecipients(tooMany)])
+    const usedAfter = used.get(workspaceId) ?? 0
+    const tooMany = submissionsOverQuota(group, usedAfter)
+    const refund = countRecipients(tooMany)
+    if (refund > 0) await tx.query(REFUND, [workspaceId, period, refund])
+    used.set(workspaceId, usedAfter - refund)
     for (const submission of tooMany) refused.add(submission)
   }
-  return refused
+  return { refused, used }
 }
 
 /** The submissions over the quota, in order of arrival, given the counter after all of them were added. */

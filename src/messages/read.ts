@@ -11,7 +11,7 @@ import { MAX_CLOCK_SKEW_MS } from '#src/stores/weeks.ts'
 import type { ColumnName, MessageRow } from './columns.ts'
 import type { State } from './state.ts'
 import { statusOf } from './status.ts'
-import type { TemplateReference } from './submission.ts'
+import type { SubmittedEnvelope, TemplateReference } from './submission.ts'
 
 export interface MessageView {
   readonly id: string
@@ -29,6 +29,8 @@ export interface MessageView {
   readonly campaignId: string | null
   readonly scheduledAt: Date | null
   readonly timezone: string | null
+  /** Its envelope, if it was submitted complete; null for a message that was made from fields. */
+  readonly submitted: SubmittedEnvelope | null
   readonly createdAt: Date
   readonly recipients: readonly RecipientView[]
   readonly events: readonly EventView[]
@@ -106,6 +108,7 @@ const VIEWED = [
   'scheduled_at',
   'timezone',
   'created_at',
+  'submitted',
 ] as const satisfies readonly ColumnName[]
 
 /** `template`: a message with deferred content has it there. */
@@ -172,6 +175,7 @@ async function readParts(db: Queryable, workspaceId: string, id: string): Promis
     campaignId: row.campaign_id,
     scheduledAt: row.scheduled_at,
     timezone: row.timezone,
+    submitted: row.submitted,
     createdAt: row.created_at,
     recipients,
     events,

@@ -2,7 +2,7 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
 import { idAt } from '#src/platform/id.ts'
-import { windowsOf } from './search-windows.ts'
+import { splitByAge, windowsOf } from './search-windows.ts'
 
 const NOW = Date.UTC(2026, 10, 22)
 const WEEK = 7 * 24 * 3600 * 1000
@@ -36,4 +36,17 @@ describe('windows of a search', () => {
       5,
     )
   })
+
+  const ages: readonly (readonly [what: string, toMs: number | null, recent: number, old: number])[] = [
+    ['all', null, 3, 2],
+    ['from ten weeks ago', NOW - 10 * WEEK, 2, 3],
+    ['from two years ago', NOW - 100 * WEEK, 0, 2],
+  ]
+  for (const [what, toMs, recent, old] of ages)
+    it(`${what}: those of the last months and the old ones are distinguished`, () => {
+      const windows = windowsOf({ fromMs: null, toMs, cursor: null }, OLDEST, NOW)
+      const split = splitByAge(windows, NOW)
+      assert.deepEqual([...split.recent, ...split.old], windows)
+      assert.deepEqual([split.recent.length, split.old.length], [recent, old])
+    })
 })

@@ -5,13 +5,13 @@
  *
  * A page number costs reading all earlier pages; a cursor costs the same at any depth.
  */
-import type { Queryable } from '#src/stores/db.ts'
+import type { Db, Queryable } from '#src/stores/db.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
 import { weeksOf } from '#src/stores/weeks.ts'
 import type { ColumnName, MessageRow } from './columns.ts'
 import { caseInsensitivePattern } from './search-pattern.ts'
-import { listWindows, type SearchPeriod, type SearchWindow } from './search-windows.ts'
+import { listWindows, splitByAge, type SearchPeriod, type SearchWindow } from './search-windows.ts'
 import type { State } from './state.ts'
 import { hasStatus, statusOf } from './status.ts'
 import type { Mailbox } from '#src/mail/address.ts'
@@ -30,6 +30,8 @@ export interface SearchFilter {
   readonly after: Date | null
   readonly before: Date | null
 }
+
+export type SearchDb = Pick<Db, 'query' | 'clock' | 'apart'>
 
 export interface SearchQuery {
   readonly workspaceId: string
@@ -64,10 +66,10 @@ export interface SearchResult {
 const FIRST_SLICE = 100
 const LARGEST_SLICE = 4000
 /** After this time a search ends once it has examined enough messages or windows. A deep page reads those before it. */
-const TIME_BUDGET_MS = 100
+export const TIME_BUDGET_MS = 100
 const DEEP_TIME_BUDGET_MS = 1500
 const MIN_EXAMINED = 1000
-const MIN_WINDOWS = 3
+export const MIN_WINDOWS = 3
 /** The time in an id and the time of acceptance may differ by this. */
 const CLOCKS_APART_MS = 60_000
 
@@ -87,27 +89,55 @@ interface FoundRow extends Pick<MessageRow, 'id' | (typeof FOUND)[number]> {
   readonly states: State[]
 }
 
-export async function searchMessages(db: Queryable, query: SearchQuery): Promise<SearchResult> {
-  const until = performance.now() + (query.skip > 0 ? DEEP_TIME_BUDGET_MS : TIME_BUDGET_MS)
-  const found: FoundRow[] = []
+/** What a search has done so far. */
+interface SearchState {
+  readonly found: FoundRow[]
+  readonly until: number
+  size: number
+  examined: number
+  windows: number
+}
+
+export async function searchMessages(db: SearchDb, query: SearchQuery): Promise<SearchResult> {
+  const state: SearchState = {
+    found: [],
+    until: performance.now() + (query.skip > 0 ? DEEP_TIME_BUDGET_MS : TIME_BUDGET_MS),
+    size: Math.min(LARGEST_SLICE, Math.max(FIRST_SLICE, query.skip + query.limit + 1)),
+    examined: 0,
+    windows: 0,
+  }
+  const nowMs = db.clock.now()
+  const { recent, old } = splitByAge(await listWindows(db, periodOf(query), nowMs), nowMs)
+  const end = await searchWindows(db, { query, state }, recent)
+  if (end !== null || old.length === 0) return end ?? page(query, state.found, null)
+  return (await db.apart((own) => searchWindows(own, { query, state }, old))) ?? page(query, state.found, null)
+}
+
+/** Null if the search is not complete after these windows. */
+async function searchWindows(
+  db: Queryable,
+  { query, state }: { readonly query: SearchQuery; readonly state: SearchState },
+  windows: readonly SearchWindow[],
+): Promise<SearchResult | null> {
+  const { found, until } = state
   const needed = query.skip + query.limit
-  let size = Math.min(LARGEST_SLICE, Math.max(FIRST_SLICE, needed + 1))
-  let examined = 0
-  for (const [i, window] of (await listWindows(db, periodOf(query), Date.now())).entries())
+  for (const window of windows) {
+    state.windows++
     for (let { to } = window; ;) {
-      const candidates = await findCandidates(db, query, { from: window.from, to }, size)
+      const candidates = await findCandidates(db, query, { from: window.from, to }, state.size)
       found.push(...(await readFitting(db, query, candidates)))
       if (found.length > needed) return page(query, found, found[needed - 1]?.id ?? null)
-      examined += candidates.length
-      const isEnd = candidates.length < size
+      state.examined += candidates.length
+      const isEnd = candidates.length < state.size
       const at = isEnd ? window.from : (candidates.at(-1) ?? window.from)
-      const isEnough = examined >= MIN_EXAMINED || (isEnd && i + 1 >= MIN_WINDOWS)
+      const isEnough = state.examined >= MIN_EXAMINED || (isEnd && state.windows >= MIN_WINDOWS)
       if (isEnough && performance.now() > until) return page(query, found, at)
-      size = Math.min(LARGEST_SLICE, size * 2)
+      state.size = Math.min(LARGEST_SLICE, state.size * 2)
       if (isEnd) break
       to = at
     }
-  return page(query, found, null)
+  }
+  return null
 }
 
 function page({ skip, limit }: SearchQuery, found: readonly FoundRow[], next: string | null): SearchResult {
@@ -188,7 +218,7 @@ async function readFitting(
 
 type AddParameter = (value: unknown) => string
 
-function listValues(workspaceId: string): { values: unknown[]; given: AddParameter } {
+export function listValues(workspaceId: string): { values: unknown[]; given: AddParameter } {
   const values: unknown[] = [workspaceId]
   return { values, given: (value) => `$${values.push(value)}` }
 }
@@ -199,7 +229,7 @@ interface Candidates {
   readonly where: string
 }
 
-function candidatesOf({ recipient, tag }: SearchFilter, given: AddParameter): Candidates {
+export function candidatesOf({ recipient, tag }: SearchFilter, given: AddParameter): Candidates {
   if (recipient?.includes('@') === true && !recipient.startsWith('@'))
     return {
       id: 'message_id',
@@ -212,7 +242,7 @@ function candidatesOf({ recipient, tag }: SearchFilter, given: AddParameter): Ca
 }
 
 /** Ids contain the time, so times and the cursor become bounds of the index. */
-function periodOf({ filter: { after, before }, cursor }: Pick<SearchQuery, 'filter' | 'cursor'>): SearchPeriod {
+export function periodOf({ filter: { after, before }, cursor }: Pick<SearchQuery, 'filter' | 'cursor'>): SearchPeriod {
   return {
     fromMs: after === null ? null : after.getTime() - CLOCKS_APART_MS,
     toMs: before === null ? null : before.getTime() + CLOCKS_APART_MS,
@@ -239,58 +269,4 @@ function matches(addressOrDomain: string, column: string, given: AddParameter): 
   if (at > 0) return `lower(${column}) = lower(${given(addressOrDomain)})`
   const ending = `@${addressOrDomain.slice(at + 1)}`
   return `right(lower(${column}), ${ending.length}) = lower(${given(ending)})`
-}
-
-const MAX_COUNTED = 10_000
-
-/**
- * The number of results, up to 10,000, or those of the newest weeks if counting takes long; null if it would have to
- * read each message.
- */
-export async function countMessages(
-  db: Queryable,
-  { workspaceId, filter }: Pick<SearchQuery, 'workspaceId' | 'filter'>,
-): Promise<{ total: number; isExact: boolean } | null> {
-  const others = [filter.sender, filter.subject, filter.status, filter.tier]
-  const isDomain = filter.recipient !== null && filter.recipient.lastIndexOf('@') < 1
-  if (others.some((one) => one !== null) || isDomain || (filter.recipient !== null && filter.tag !== null)) return null
-  const until = performance.now() + TIME_BUDGET_MS
-  const windows = await listWindows(db, periodOf({ filter, cursor: null }), Date.now())
-  let [total, counted] = [0, 0]
-  for (const window of windows) {
-    total += await countWindow(db, { workspaceId, filter }, window)
-    counted++
-    if (total > MAX_COUNTED || (counted >= MIN_WINDOWS && performance.now() > until)) break
-  }
-  const isComplete = counted === windows.length && total <= MAX_COUNTED
-  return {
-    total: Math.min(total, MAX_COUNTED),
-    isExact: isComplete && filter.after === null && filter.before === null,
-  }
-}
-
-async function countWindow(
-  db: Queryable,
-  { workspaceId, filter }: Pick<SearchQuery, 'workspaceId' | 'filter'>,
-  window: SearchWindow,
-): Promise<number> {
-  const { values, given } = listValues(workspaceId)
-  const { id, from, where } = candidatesOf(filter, given)
-  const {
-    rows: [row],
-  } = await db.query<{ total: number }>(
-    sql`
-      SELECT count(*) AS total
-      FROM (
-        SELECT FROM ${from}
-        WHERE ${where}
-          AND ${id} >= ${given(window.from)}
-          AND ${id} < ${given(window.to)}
-        GROUP BY ${id}
-        LIMIT ${MAX_COUNTED + 1}
-      ) few
-    `,
-    values,
-  )
-  return row?.total ?? 0
 }

@@ -42,7 +42,7 @@ export interface Submission {
   readonly attachments: readonly Attachment[]
   /** Only for a message that was rendered from a stored template. */
   readonly template?: TemplateReference | undefined
-  /** Only for a message that was submitted by SMTP. */
+  /** Only for a message that was submitted complete, by SMTP or by HTTP. */
   readonly smtp?: SmtpPart
   readonly tags: readonly string[]
   readonly metadata: Readonly<Record<string, string | number | boolean | null>> | null
@@ -74,8 +74,10 @@ export interface SmtpPart {
   readonly envelope: SubmittedEnvelope
 }
 
-/** The envelope that an SMTP client gave. */
+/** The envelope of a message that was submitted complete. */
 export interface SubmittedEnvelope {
+  /** The message came by HTTP; without it, by SMTP. */
+  readonly protocol?: 'http'
   /** MAIL FROM; '' for the null sender. */
   readonly from: string
   /** The client gave the parameter SMTPUTF8 (RFC 6531). */
@@ -128,9 +130,10 @@ export interface Idempotency {
   readonly answer: string
 }
 
+/** `quotaUsed`: the recipients of the workspace that count in this month, after this batch. */
 export type AcceptResult =
-  | { readonly kind: 'stored' }
+  | { readonly kind: 'stored'; readonly quotaUsed: number }
   | { readonly kind: 'replayed'; readonly answer: string }
   | { readonly kind: 'mismatch' }
   | { readonly kind: 'in-progress' }
-  | { readonly kind: 'over-quota' }
+  | { readonly kind: 'over-quota'; readonly quotaUsed: number }

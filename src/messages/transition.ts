@@ -17,6 +17,7 @@ import { defineInput, type BinaryColumn } from '#src/stores/binary-columns.ts'
 import { weekly, type WeeklyStatement, type Weeks } from '#src/stores/weeks.ts'
 import { ATTEMPT_COLUMNS, ATTEMPT_INPUT, type EndedAttempt } from './attempt-input.ts'
 import type { Attempt } from './outcome.ts'
+import { refundQuotaCte } from './quota.ts'
 import { isOpen, MOVES, type MoveName } from './state.ts'
 
 export interface Transition {
@@ -37,6 +38,21 @@ export interface Transition {
   readonly eventData: object | null
   /** The id of the last event it emits, if another record refers to it; by default a new id. */
   readonly eventId?: string
+}
+
+/** The cancellation of a recipient that waits for the time that its sender set. */
+export function cancellationOf(messageId: string, n: number, reason: string): Transition {
+  return {
+    messageId,
+    n,
+    move: 'cancel',
+    lease: null,
+    reason,
+    dueAt: null,
+    isCounted: false,
+    attempt: null,
+    eventData: null,
+  }
 }
 
 export interface TransitionResult extends CommitNotifications {
@@ -143,6 +159,14 @@ const LEDGER_PARTS: Readonly<Record<LedgerUpdate, LedgerParts>> = {
   },
 }
 
+/** What is cancelled before its first attempt does not count in the quota. */
+const CANCELLED = `cancelled AS (SELECT workspace_id, message_id, attempts FROM moved WHERE to_state = 'cancelled')`
+const CANCEL_PARTS: LedgerParts = {
+  ...LEDGER_PARTS.follow,
+  returned: `${LEDGER_PARTS.follow.returned}, i.to_state, r.attempts`,
+  update: `${UPDATE_LEDGER}, ${CANCELLED}, ${refundQuotaCte('cancelled')}`,
+}
+
 function statementOf({ arrays, names, returned, update }: LedgerParts, weeks: Weeks): string {
   return sql`
     WITH input AS (
@@ -196,6 +220,7 @@ const STATEMENTS: Readonly<Record<LedgerUpdate, WeeklyStatement>> = {
   none: weekly('recipients-move', (weeks) => statementOf(LEDGER_PARTS.none, weeks)),
   follow: weekly('recipients-move-with-ledger', (weeks) => statementOf(LEDGER_PARTS.follow, weeks)),
 }
+const CANCEL_STATEMENT = weekly('recipients-cancel', (weeks) => statementOf(CANCEL_PARTS, weeks))
 
 interface ResultRow {
   readonly done: (string | number)[]
@@ -205,7 +230,8 @@ interface ResultRow {
 
 /**
  * Makes a batch of transitions in one statement, which is one transaction. A recipient may be in a batch once. The
- * ledgers of campaigns follow; a caller that knows the batch has no mail of a campaign passes `none`.
+ * ledgers of campaigns follow; a caller that knows the batch has no mail of a campaign passes `none`. Recipients that
+ * are cancelled before their first attempt are taken back from the quota.
  */
 export async function applyTransitions(
   db: Queryable,
@@ -213,16 +239,18 @@ export async function applyTransitions(
   now: Date,
   ledgers: LedgerUpdate = 'follow',
 ): Promise<TransitionResult> {
+  const cancels = moves.some(({ move }) => MOVES[move].to === 'cancelled')
+  const statement = cancels ? CANCEL_STATEMENT : STATEMENTS[ledgers]
   const values = [
     ...TRANSITIONS.parametersOf(moves),
     now,
     ...ATTEMPTS.parametersOf(attemptsOf(moves)),
     ...EVENTS.parametersOf(emittedBy(moves, now)),
-    ...(ledgers === 'none' ? [] : LEDGER.parametersOf(moves.map((moving) => ledgerRowOf(moving, now)))),
+    ...(ledgers === 'none' && !cancels ? [] : LEDGER.parametersOf(moves.map((moving) => ledgerRowOf(moving, now)))),
   ]
   const {
     rows: [row],
-  } = await db.query<ResultRow>(STATEMENTS[ledgers].for(moves.map(({ messageId }) => messageId)), values)
+  } = await db.query<ResultRow>(statement.for(moves.map(({ messageId }) => messageId)), values)
   return {
     done: new Set(row?.done.map((ordinality) => Number(ordinality) - 1)),
     hasDeliveries: (row?.deliveries ?? 0) > 0,

@@ -5,6 +5,7 @@
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { newId, timeOf } from '#src/platform/id.ts'
+import { mapPage, newestFirst, readUncounted, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 
 export type ActionVerb = 'retry' | 'drop' | 'bounce' | 'suspend' | 'resume' | 'pool' | 'dry-run'
@@ -83,11 +84,10 @@ export async function findAction(db: Queryable, id: string): Promise<OperatorAct
 /** The newest first, before a cursor. */
 export async function listActions(
   db: Queryable,
-  at: { readonly before: string | null; readonly limit: number },
-): Promise<OperatorAction[]> {
-  const { rows } = await db.query<Omit<OperatorAction, 'beganAt'>>(
-    `SELECT ${COLUMNS} FROM operator_actions WHERE $1::uuid IS NULL OR id < $1 ORDER BY id DESC LIMIT $2`,
-    [at.before, at.limit],
-  )
-  return rows.map((row) => ({ ...row, beganAt: new Date(timeOf(row.id)) }))
+  page: Pick<PageRequest, 'limit' | 'at'> & { readonly before: string | null },
+): Promise<Page<OperatorAction>> {
+  const where = '($1::uuid IS NULL OR id < $1)'
+  const listing = { columns: COLUMNS, from: 'operator_actions', where, order: newestFirst(), values: [page.before] }
+  const found = await readUncounted<Omit<OperatorAction, 'beganAt'>>(db, listing, page)
+  return mapPage(found, (row) => ({ ...row, beganAt: new Date(timeOf(row.id)) }))
 }

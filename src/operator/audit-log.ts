@@ -5,6 +5,7 @@
 import type { Queryable } from '#src/stores/db.ts'
 import type { Actor } from '#src/stores/audit.ts'
 import { timeOf } from '#src/platform/id.ts'
+import { mapPage, newestFirst, readUncounted, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 
 export interface AuditEntry {
@@ -33,31 +34,43 @@ export interface AuditFilter {
   readonly object?: string | undefined
   readonly action?: string | undefined
   readonly actor?: string | undefined
-  /** The id of an entry: only older ones. */
-  readonly before?: string | undefined
 }
 
-const LIST = sql`
-  SELECT l.id, l.workspace_id AS "workspaceId", l.actor_kind AS "actorKind", l.actor, k.name AS "keyName", l.address,
+const COLUMNS = sql`
+  l.id, l.workspace_id AS "workspaceId", l.actor_kind AS "actorKind", l.actor, k.name AS "keyName", l.address,
     l.request_id AS "requestId", l.action, l.kind, l.object, l.change, l.before, l.after
-  FROM audit_log l
-  LEFT JOIN api_keys k ON l.actor_kind = 'key' AND k.id::text = l.actor
-  WHERE ($1::uuid IS NULL OR l.workspace_id = $1)
+`
+/** A uuid, so that the key is found by its index. */
+const KEY_OF_ACTOR = `CASE WHEN l.actor_kind = 'key' AND l.actor ~ '^[0-9a-f-]{36}$' THEN l.actor::uuid END`
+const WHERE = sql`
+  ($1::uuid IS NULL OR l.workspace_id = $1)
     AND ($2::text IS NULL OR l.kind = $2)
     AND ($3::text IS NULL OR l.object = $3)
     AND ($4::text IS NULL OR l.action = $4)
     AND ($5::text IS NULL OR l.actor = $5)
-    AND ($6::uuid IS NULL OR l.id < $6)
-  ORDER BY l.id DESC
-  LIMIT $7
 `
 
 /** The newest first. */
-export async function listAuditEntries(db: Queryable, filter: AuditFilter, limit: number): Promise<AuditEntry[]> {
-  const { workspaceId, kind, object, action, actor, before } = filter
-  const values = [workspaceId, kind, object, action, actor, before].map((value) => value ?? null)
-  const { rows } = await db.query<Omit<AuditEntry, 'at'>>(LIST, [...values, limit])
-  return rows.map((row) => ({ ...row, at: new Date(timeOf(row.id)) }))
+export async function listAuditEntries(
+  db: Queryable,
+  filter: AuditFilter,
+  page: Pick<PageRequest, 'limit' | 'at'>,
+): Promise<Page<AuditEntry>> {
+  const { workspaceId, kind, object, action, actor } = filter
+  const values = [workspaceId, kind, object, action, actor].map((value) => value ?? null)
+  const found = await readUncounted<Omit<AuditEntry, 'at'>>(
+    db,
+    {
+      columns: COLUMNS,
+      from: 'audit_log l',
+      joins: `LEFT JOIN api_keys k ON k.id = ${KEY_OF_ACTOR}`,
+      where: WHERE,
+      order: newestFirst('l.id'),
+      values,
+    },
+    page,
+  )
+  return mapPage(found, (row) => ({ ...row, at: new Date(timeOf(row.id)) }))
 }
 
 const SLICE = 10_000

@@ -1,5 +1,6 @@
 /** Notices: one row for each problem, however often it is reported, until it is acknowledged. */
 import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { assert } from 'chai'
 import { createNoticeRound } from '#worker/notices.ts'
 import { suspend, RATE_PAUSE_PREFIX } from '#src/queue/suspensions.ts'
@@ -26,7 +27,12 @@ const noticeOf = (part: Partial<NewNotice> = {}): NewNotice => ({
 })
 
 /** Others are conditions that the worker finds. */
-const RAISED_BY_PROCESSES: ReadonlySet<string> = new Set(['reply', 'operator-token-refused'])
+const RAISED_BY_PROCESSES: ReadonlySet<string> = new Set([
+  'clock-skew',
+  'reply',
+  'operator-token-refused',
+  'subscribe-stopped',
+])
 
 describe('notices', () => {
   let ctx: TestContext
@@ -37,7 +43,7 @@ describe('notices', () => {
   beforeEach(() => ctx.db.query('DELETE FROM operator_notices'))
 
   const open = async (): Promise<readonly unknown[][]> =>
-    (await listNotices(ctx.db, { all: false, limit: 100 })).map(({ kind, subject, text, count }) => [
+    (await listNotices(ctx.db, { all: false, limit: 100 })).items.map(({ kind, subject, text, count }) => [
       kind,
       subject,
       text,
@@ -74,7 +80,7 @@ describe('notices', () => {
   })
   it('an acknowledged notice is hidden; a later occurrence is a new notice', async () => {
     await raiseNotices(ctx.db, 'stands', [noticeOf(), noticeOf({ subject: 'other' })])
-    const [one] = await listNotices(ctx.db, { all: false, limit: 1 })
+    const [one] = (await listNotices(ctx.db, { all: false, limit: 1 })).items
     assert.strictEqual(await acknowledge(one?.id ?? ''), 1)
     assert.strictEqual(await acknowledge(one?.id ?? ''), 0)
     await raiseNotices(ctx.db, 'stands', [noticeOf(), noticeOf({ subject: 'other' })])
@@ -82,7 +88,7 @@ describe('notices', () => {
     await acknowledge(null)
     await raiseNotices(ctx.db, 'stands', [noticeOf({ at: new Date() })])
     assert.deepEqual(await open(), [['reply', 'gmail not-allowed', '550 no', 1]])
-    assert.strictEqual((await listNotices(ctx.db, { all: true, limit: 10 })).length, 3)
+    assert.strictEqual((await listNotices(ctx.db, { all: true, limit: 10 })).items.length, 3)
     assert.deepEqual([...(await countNotices(ctx.db))], [['reply', 1]])
   })
   it('third-party texts are truncated and never rejected', async () => {
@@ -97,7 +103,7 @@ describe('notices', () => {
     for (let i = 0; i < 100_000; i++) book.raise({ kind: 'reply', subject: 'gmail not-allowed', text: `550 no ${i}` })
     for (let i = 0; i < 5000; i++) book.raise({ kind: 'reply', subject: `site ${i}`, text: '550 no' })
     await book.stop()
-    const rows = await listNotices(ctx.db, { all: false, limit: 2000 })
+    const { items: rows } = await listNotices(ctx.db, { all: false, limit: 2000 })
     assert.strictEqual(rows.length, 1000)
     assert.deepEqual(
       rows.filter(({ count }) => count > 1).map(({ text, count }) => [text, count]),
@@ -149,7 +155,8 @@ describe('notices', () => {
       [workspaceId],
     )
     await ctx.db.query('UPDATE restore_fence SET detected_at = now(), lost_until = now()')
-    const round = createNoticeRound(ctx)
+    const config = { ...ctx.config, isSandbox: false, isLive: true, publicUrl: 'http://localhost' }
+    const round = createNoticeRound({ ...ctx, config })
     await Promise.all([round(), round()])
     await round()
     const told = await open()
@@ -158,13 +165,14 @@ describe('notices', () => {
       new Set([
         'blocklisted one 1',
         'database-older PostgreSQL 1',
+        `dead-links worker on ${hostname()} 1`,
         'outage full.example 7',
         'receiver-suspended yahoo by system 1',
         'source-gone one 1',
         `workspace-paused ${workspaceId} 1`,
       ]),
     )
-    assert.strictEqual(told.length, 6)
+    assert.strictEqual(told.length, 7)
     const page = readFileSync('docs/guides/operations.md', 'utf8')
     for (const [kind, what] of Object.entries(NOTICE_KINDS))
       assert.ok(page.includes(`| \`${kind}\` | ${what}`), `${kind} in docs/guides/operations.md`)

@@ -11,6 +11,7 @@
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
+import { readUncounted, type ListOrder, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 
 /** All kinds of notices, each with a sentence. */
@@ -22,6 +23,10 @@ export const NOTICE_KINDS = {
   'workspace-paused': 'the mail of a workspace was paused because of its bounce or complaint rate',
   'database-older': 'PostgreSQL lost its last changes: mail of that time is missing or may be sent again',
   'operator-token-refused': 'a request had an invalid operator token',
+  'subscribe-stopped': 'a subscribe form got far more submissions than usual, or reached its daily limit, and stopped',
+  'clock-skew': 'the clocks of a machine and of PostgreSQL differ',
+  'dead-links':
+    'links in mail lead nowhere: campaigns and automations stop, other mail has no tracking and no unsubscribe link',
   outage: 'hard bounces of a receiver jumped, and suppressions are held',
 } as const satisfies Record<string, string>
 export type NoticeKind = keyof typeof NOTICE_KINDS
@@ -107,23 +112,23 @@ const COLUMNS = sql`
   acknowledged_at AS "acknowledgedAt", acknowledged_by AS "acknowledgedBy"
 `
 
+const LATEST_FIRST: ListOrder = {
+  by: [
+    { sql: 'last_seen', type: 'timestamptz' },
+    { sql: 'id', type: 'uuid' },
+  ],
+  direction: 'DESC',
+  isMutable: true,
+}
+
 /** The latest first. `all` includes acknowledged notices. */
 export async function listNotices(
   db: Queryable,
-  order: { readonly all: boolean; readonly limit: number },
-): Promise<OperatorNotice[]> {
-  return (
-    await db.query<OperatorNotice>(
-      sql`
-        SELECT ${COLUMNS}
-        FROM operator_notices
-        WHERE $1 OR acknowledged_at IS NULL
-        ORDER BY last_seen DESC, id DESC
-        LIMIT $2
-      `,
-      [order.all, order.limit],
-    )
-  ).rows
+  page: Pick<PageRequest, 'limit' | 'at'> & { readonly all: boolean },
+): Promise<Page<OperatorNotice>> {
+  const where = '($1 OR acknowledged_at IS NULL)'
+  const listing = { columns: COLUMNS, from: 'operator_notices', where, order: LATEST_FIRST, values: [page.all] }
+  return readUncounted(db, listing, page)
 }
 
 /** The number of open notices by kind; kinds without any are not in the map. */
