@@ -1,14 +1,15 @@
 /**
- * Releases the recipients of a dead outbound process: releases them, uncounted, and schedules them again; then deletes
- * its lease. In this order, so that after a crash in between the next round still finds the lease. Recipients that the
- * process had removed from Redis but not claimed are found by refilling the schedule from PostgreSQL, which deleting
- * the epoch requests.
+ * Releases the recipients of a dead outbound process, uncounted, and schedules them again; then deletes its lease. In
+ * this order, so that after a crash in between the next round still finds the lease. If the lease names a journal, the
+ * next outbound process on that node first records the results in it (mta/outbound/journal-recovery.ts); a node that
+ * does not come back in time is not waited for. Recipients that the process had removed from Redis but
+ * not claimed are found by refilling the schedule from PostgreSQL, which deleting the epoch requests.
  */
 import type { Context } from '#src/context.ts'
 import { applyTransitions, type Transition } from '#src/messages/transition.ts'
 import { readLeased, readOrphaned } from '#src/messages/open-recipients.ts'
 import { EPOCH_KEY } from '#src/queue/keys.ts'
-import { createDeadLeaseFinder } from '#src/queue/lease.ts'
+import { createLeaseObserver, type Boot, type ObservedLease } from '#src/queue/lease-observer.ts'
 import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
 import type { Round } from './loop.ts'
 
@@ -18,11 +19,12 @@ const ORPHAN_ROUNDS = 60
 /** A statement of a killed process may still be executed after its lease is deleted. */
 const ROUNDS_AFTER_A_DEATH = 3
 
-export function createDeadLeaseRound(ctx: Context): Round {
+/** `boot` is that of this machine. */
+export function createDeadLeaseRound(ctx: Context, boot?: Boot): Round {
   let [roundsLeft, sinceDeath] = [0, ROUNDS_AFTER_A_DEATH]
-  const findDead = createDeadLeaseFinder(ctx.config.leaseSeconds)
+  const observe = createLeaseObserver(ctx.config, boot)
   return async () => {
-    const dead = await findDead(ctx.db)
+    const dead = (await observe(ctx.db)).filter(({ isDead, isJournalAwaited }) => isDead && !isJournalAwaited)
     if (roundsLeft-- <= 0 || sinceDeath++ < ROUNDS_AFTER_A_DEATH) {
       await releaseAll(ctx, () => readOrphaned(ctx.db, SLICE))
       roundsLeft = ORPHAN_ROUNDS
@@ -35,12 +37,19 @@ export function createDeadLeaseRound(ctx: Context): Round {
   }
 }
 
-async function releaseDeadLeases(ctx: Context, dead: readonly number[]): Promise<void> {
-  const released = await releaseAll(ctx, () => readLeased(ctx.db, dead, SLICE))
-  const { rowCount } = await ctx.db.query('DELETE FROM leases WHERE id = ANY ($1)', [dead])
+async function releaseDeadLeases(ctx: Context, dead: readonly ObservedLease[]): Promise<void> {
+  const leases = dead.map(({ id }) => id)
+  const released = await releaseAll(ctx, () => readLeased(ctx.db, leases, SLICE))
+  const { rowCount } = await ctx.db.query('DELETE FROM leases WHERE id = ANY ($1)', [leases])
   if (rowCount === 0) return // another worker deleted them, and requests the refill
   await ctx.redis.del(EPOCH_KEY).catch(() => undefined) // Redis unavailable: the schedule is refilled anyway
-  ctx.log.warn({ leases: dead, released }, 'an outbound process died; its recipients were released')
+  const unread = dead.flatMap(({ journal }) => journal ?? [])
+  ctx.log.warn({ leases, released }, 'an outbound process died; its recipients were released')
+  if (unread.length > 0)
+    ctx.log.warn(
+      { unread, released },
+      'no outbound process read the journal of the dead one in time; mail that it had sent last may be sent again',
+    )
 }
 
 async function releaseAll(

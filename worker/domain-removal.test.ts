@@ -16,8 +16,7 @@ describe('the worker and sending domains', () => {
   let testbed: DomainTestbed
   let time: DomainChecks
   let workspaceId: string
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     testbed = await createDomainTestbed()
     time = createDomainChecks(testbed, createDomainCheckRound(testbed.ctx))
   })

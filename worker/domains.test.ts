@@ -19,8 +19,7 @@ describe('the worker and sending domains', () => {
   let checks: Round
   let time: DomainChecks
   let workspaceId: string
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     testbed = await createDomainTestbed()
     checks = createDomainCheckRound(testbed.ctx)
     time = createDomainChecks(testbed, checks)

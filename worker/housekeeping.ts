@@ -2,8 +2,11 @@
  * Creates partitions ahead of time, finds the weeks with open recipients, and deletes expired rows, such as idempotency
  * keys and webhook logs. Each step can be repeated; a step that fails runs again in the next round.
  */
+import { DELETE_UNREAD_SNAPSHOTS } from '#src/contacts/member-snapshots.ts'
+import { DELETE_UNREAD_LIST_SNAPSHOTS } from '#src/stores/list-snapshots.ts'
 import type { Context } from '#src/context.ts'
 import { clearOldAuditEntries } from '#src/operator/audit-log.ts'
+import { pruneNodes } from '#src/operator/nodes.ts'
 import { ensurePartitions } from '#src/stores/partitions.ts'
 import { refreshOpenWeeks } from '#src/queue/open-weeks.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -23,6 +26,10 @@ const OLD = [
   `DELETE FROM inbound_reports WHERE id < ${idOfAge('30 days')} AND due_at IS NULL`,
   `DELETE FROM tls_report_arrivals WHERE id < ${idOfAge('7 days')}`, // no inbound server processes them
   `DELETE FROM received_tls_reports WHERE id < ${idOfAge('90 days')}`,
+  DELETE_UNREAD_SNAPSHOTS,
+  DELETE_UNREAD_LIST_SNAPSHOTS,
+  `DELETE FROM api_key_secrets WHERE expires_at < now()`,
+  `DELETE FROM subscribe_days WHERE day < current_date - 30`,
   // unsigned reports, which anybody may have sent
   sql`
     DELETE FROM received_tls_reports
@@ -40,6 +47,7 @@ export function createHousekeepingRound(ctx: Context): Round {
     await ensurePartitions((statement) => ctx.db.query(statement), ctx.clock.now())
     await refreshOpenWeeks(ctx.db, ctx.clock.now())
     for (const statement of OLD) await ctx.db.query(statement)
+    await pruneNodes(ctx.db)
     return clearOldAuditEntries(ctx.db, ctx.config.auditRetentionDays)
   }
 }

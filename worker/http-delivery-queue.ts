@@ -14,6 +14,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createBatcher, type BatcherOptions } from '#src/concurrency/batcher.ts'
 import { createDebouncedRunner, type DebouncedRunner } from '#src/concurrency/debounced-runner.ts'
+import { createFailureBackoff } from '#src/concurrency/failure-backoff.ts'
 import type { Log } from '#src/platform/log.ts'
 import { ATTEMPT_TIMEOUT_MS, type AttemptOutcome, type LoadSignal } from '#src/webhooks/attempt.ts'
 import type { QueueCapacity } from '#src/webhooks/claim.ts'
@@ -66,7 +67,7 @@ export interface RunningDeliveryQueue extends Loop {
 
 /** A burst of wake-ups causes at most 50 claims a second. */
 const SPACING_MS = 20
-const RETRY_MS = 500
+const RETRIES = { firstMs: 500, longestMs: 5000 }
 const GRACE_MS = 3000
 const ABORT_MS = 500
 const SETTLING_MS = 15_000
@@ -86,6 +87,7 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
   const inProgress = new Set<J>()
   const storeResult = createResultStore(log, queue)
   const runner = createDebouncedRunner(round, SPACING_MS)
+  const backoff = createFailureBackoff(log, { message: `failed to claim ${name}; it is retried`, ...RETRIES })
   const endpoints = new EndpointQueues<WaitingJob<J>>(bounds, {
     run: runJob,
     onLow: (endpoint) => {
@@ -94,8 +96,7 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
   })
   let unfinished: ReadonlySet<string> = new Set()
   let isFull = false
-  let isStopping = false
-  let isAborted = false
+  let [isStopping, isAborted] = [false, false]
 
   async function round(): Promise<void> {
     runner.schedule(queue.sweepMs)
@@ -110,13 +111,13 @@ export function startDeliveryQueue<J, T>(log: Log, queue: DeliveryQueue<J, T>): 
         defaultPerEndpoint: 2 * bounds.firstWindow,
         byEndpoint: endpoints.capacities(),
       })
+      backoff.succeeded()
       if (isStopping) return await releaseJobs(log, queue, claimed.jobs)
       unfinished = claimed.unfinished
       if (claimed.nextInMs !== null) runner.schedule(claimed.nextInMs + 1)
       for (const job of claimed.jobs) endpoints.add(queue.laneOf(job), { job, staleAt })
     } catch (error) {
-      log.warn({ err: error }, `failed to claim ${name}; it is retried`)
-      runner.schedule(RETRY_MS)
+      runner.schedule(backoff.failed(error))
     }
   }
 

@@ -1,9 +1,11 @@
 /**
  * A loop of the worker: runs a round, waits for the interval, and repeats. Rounds of one loop never overlap, and a
- * round that fails is logged and repeated after the interval. `stop` waits for the current round.
+ * round that fails is logged and repeated after the interval, or later if it fails again and again. `stop` waits for
+ * the current round.
  */
 import type { Config } from '#config/load.ts'
 import { createDebouncedRunner } from '#src/concurrency/debounced-runner.ts'
+import { createFailureBackoff } from '#src/concurrency/failure-backoff.ts'
 import type { Context } from '#src/context.ts'
 import type { Log } from '#src/platform/log.ts'
 
@@ -21,18 +23,42 @@ export interface LoopRow {
   readonly everyMs: number | ((config: Config) => number)
   /** Its statements have the patience for bulk work. */
   readonly isBulk?: true
+  /** It runs even if the clock of this machine or of PostgreSQL is wrong. */
+  readonly isTimeless?: true
   /** Reads files and opens clients; called once, before any loop starts. */
   readonly createRound: (ctx: Context) => Round
 }
 
-export function startLoop(log: Log, { name, everyMs, round }: { name: string; everyMs: number; round: Round }): Loop {
-  const runner = createDebouncedRunner(async () => {
-    const isMore = await round().catch((error: unknown) => {
-      log.warn({ err: error, loop: name }, 'worker loop failed; it runs again after its interval')
-      return false
-    })
-    runner.schedule(isMore ? 0 : everyMs)
-  }, 0)
+/** How often a loop that must not run now asks again. */
+const CLOSED_MS = 250
+const LONGEST_PAUSE_MS = 5000
+
+export interface LoopStart {
+  readonly name: string
+  readonly everyMs: number
+  readonly round: Round
+  /** While this is false, no round begins. */
+  readonly mayRun?: () => boolean
+}
+
+export function startLoop(log: Log, { name, everyMs, round, mayRun = () => true }: LoopStart): Loop {
+  const backoff = createFailureBackoff(log, {
+    message: 'worker loop failed; it is retried',
+    fields: { loop: name },
+    firstMs: everyMs,
+    longestMs: Math.max(everyMs, LONGEST_PAUSE_MS),
+  })
+  const runOnce = async (): Promise<number> => {
+    if (!mayRun()) return Math.min(everyMs, CLOSED_MS)
+    try {
+      const isMore = await round()
+      backoff.succeeded()
+      return isMore ? 0 : everyMs
+    } catch (error) {
+      return backoff.failed(error)
+    }
+  }
+  const runner = createDebouncedRunner(async () => runner.schedule(await runOnce()), 0)
   runner.schedule(0)
   return { stop: () => runner.stop() }
 }

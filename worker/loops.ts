@@ -11,13 +11,14 @@ import { purgeImports } from '#src/imports/purge-imports.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { sendDeliveryReports } from '#src/messages/delivery-reports.ts'
 import { removeDeleted } from '#src/webhooks/endpoints.ts'
-import { createAccountRound } from './accounts.ts'
+import { createAccountRound, createGrantRevocationRound } from './accounts.ts'
 import { createAutomationMaintenanceRound } from './automations.ts'
 import { createCampaignRound, createCampaignStartRound } from './campaigns.ts'
 import { createDeadLeaseRound } from './dead-leases.ts'
 import { createDomainCheckRound, createDomainRemovalRound, createRegistrationRound } from './domains.ts'
 import { createSourceCheckRound } from './egress.ts'
 import { createHousekeepingRound } from './housekeeping.ts'
+import { createLiveCheckRound } from './live-checks.ts'
 import type { LoopRow } from './loop.ts'
 import { createNoticeRound } from './notices.ts'
 import { createOperatorRound } from './operator.ts'
@@ -48,12 +49,12 @@ export const LOOPS: readonly LoopRow[] = [
     createRound: createReconcileRound,
   },
   { name: 'dead leases', everyMs: 1 * SECOND, createRound: createDeadLeaseRound },
-  { name: 'restore fence', everyMs: 1 * SECOND, createRound: createRestoreFenceRound },
+  { name: 'restore fence', isTimeless: true, everyMs: 1 * SECOND, createRound: createRestoreFenceRound },
   { name: 'unknown outcomes', everyMs: scaled(5 * SECOND, 500), createRound: createUnknownOutcomeRound },
   { name: 'resume suspended', isBulk: true, everyMs: 0.5 * SECOND, createRound: createResumeRound },
   { name: 'operator actions', isBulk: true, everyMs: 1 * SECOND, createRound: createOperatorRound },
   { name: 'workspace rates', everyMs: scaled(30 * SECOND, 500), createRound: createWorkspaceRateRound },
-  { name: 'queue metrics', everyMs: 1 * SECOND, createRound: createQueueMetricsRound },
+  { name: 'queue metrics', isTimeless: true, everyMs: 1 * SECOND, createRound: createQueueMetricsRound },
   {
     name: 'delivery reports',
     everyMs: 2 * SECOND,
@@ -65,11 +66,18 @@ export const LOOPS: readonly LoopRow[] = [
 
   // senders
   { name: 'connected accounts', everyMs: scaled(30 * SECOND, 1 * SECOND), createRound: createAccountRound },
+  { name: 'grant revocations', everyMs: scaled(5 * SECOND, 500), createRound: createGrantRevocationRound },
   { name: 'domain checks', everyMs: scaled(5 * SECOND, 500), createRound: createDomainCheckRound },
   { name: 'domain registrations', everyMs: 15 * SECOND, createRound: createRegistrationRound },
   { name: 'domain removals', isBulk: true, everyMs: 2 * SECOND, createRound: createDomainRemovalRound },
   { name: 'source checks', everyMs: 30 * SECOND, createRound: createSourceCheckRound },
-  { name: 'notices', everyMs: scaled(10 * SECOND, 1 * SECOND), createRound: createNoticeRound },
+  {
+    name: 'live checks',
+    isTimeless: true,
+    everyMs: scaled(60 * SECOND, 1 * SECOND),
+    createRound: createLiveCheckRound,
+  },
+  { name: 'notices', isTimeless: true, everyMs: scaled(10 * SECOND, 1 * SECOND), createRound: createNoticeRound },
 
   // contacts, campaigns and automations
   // Readers add the deltas that are not applied yet. Scoring after a large import writes 20,000 a second, so a longer

@@ -1,12 +1,14 @@
 /**
  * Raises operator notices for stored conditions: receivers and workspaces that a rule suspended, sources that are gone
- * or on a blocklist, a database that lost changes, suppressions held because of an outage. The code that stores these
- * conditions does not know notices. Each round reports all current conditions with their start; reporting one again
- * changes nothing, so any number of workers may do this.
+ * or on a blocklist, a database that lost changes, suppressions held because of an outage, dead links. The code that
+ * stores these conditions does not know notices. Each round reports all current conditions with their start; reporting
+ * one again changes nothing, so any number of workers may do this.
  */
+import { hostname } from 'node:os'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
+import { findDeadLinks } from '#src/going-live/public-urls.ts'
 import { clearOldNotices, raiseNotices, type NewNotice } from '#src/operator/notices.ts'
 import { RATE_PAUSE_PREFIX } from '#src/queue/suspensions.ts'
 import type { Round } from './loop.ts'
@@ -14,12 +16,24 @@ import type { Round } from './loop.ts'
 const MAX_PER_SOURCE = 1000
 
 export function createNoticeRound(ctx: Context): Round {
+  const ofSettings = noticesOfSettings(ctx)
   return async () => {
     const found = await Promise.all(SOURCES.map((read) => read(ctx.db)))
-    for (const notices of found) await raiseNotices(ctx.db, 'stands', notices)
+    for (const notices of [...found, ofSettings]) await raiseNotices(ctx.db, 'stands', notices)
     await clearOldNotices(ctx.db, new Date(ctx.clock.now()))
     return false
   }
+}
+
+/**
+ * Conditions of the settings, which each machine has of its own. They stand since the start of this process, because
+ * settings are read only then; each start with them counts.
+ */
+function noticesOfSettings({ config, clock }: Pick<Context, 'config' | 'clock'>): readonly NewNotice[] {
+  const dead = findDeadLinks(config)
+  if (dead === null) return []
+  const text = `${dead.detail}; ${dead.todo}`
+  return [{ kind: 'dead-links', subject: `worker on ${hostname()}`, text, count: 1, at: new Date(clock.now()) }]
 }
 
 const SOURCES: readonly ((db: Queryable) => Promise<NewNotice[]>)[] = [

@@ -4,6 +4,7 @@
  * of the schedule, the oldest recipient is the first entry of an index, and webhooks are counted up to a limit.
  */
 import type { Context } from '#src/context.ts'
+import { countLiveFindings } from '#src/going-live/store.ts'
 import { claimQueueReport, publishQueueMetrics } from '#src/metrics/metric-exchange.ts'
 import { countNotices, NOTICE_KIND_NAMES } from '#src/operator/notices.ts'
 import { single, type MetricSeries, type MetricSnapshot } from '#src/metrics/registry.ts'
@@ -27,17 +28,19 @@ export function createQueueMetricsRound(ctx: Context): Round {
 }
 
 export async function readQueueMetrics({ db, redis }: Pick<Context, 'db' | 'redis'>): Promise<MetricSnapshot> {
-  const [depth, oldest, suspensions, webhooks, reports, held, notices, campaigns, automations] = await Promise.all([
-    readDepth(redis),
-    readOldest(db),
-    listSuspensions(db),
-    readWebhooks(db),
-    readReports(db),
-    countPending(db),
-    countNotices(db),
-    readCampaigns(db),
-    readAutomations(db),
-  ])
+  const [depth, oldest, suspensions, webhooks, reports, held, notices, campaigns, automations, findings] =
+    await Promise.all([
+      readDepth(redis),
+      readOldest(db),
+      listSuspensions(db),
+      readWebhooks(db),
+      readReports(db),
+      countPending(db),
+      countNotices(db),
+      readCampaigns(db),
+      readAutomations(db),
+      countLiveFindings(db),
+    ])
   return {
     mailstead_queue_depth: depth,
     mailstead_queue_oldest_seconds: oldest,
@@ -52,6 +55,10 @@ export async function readQueueMetrics({ db, redis }: Pick<Context, 'db' | 'redi
     mailstead_automation_oldest_seconds: single(automations.oldest),
     mailstead_inbound_waiting: single(reports),
     mailstead_notices: NOTICE_KIND_NAMES.map((kind) => ({ labels: [kind], value: notices.get(kind) ?? 0 })),
+    mailstead_doctor_findings: (['failed', 'warning'] as const).map((severity) => ({
+      labels: [severity],
+      value: findings.get(severity) ?? 0,
+    })),
     mailstead_suppressions_pending: HOLDS.map((hold) => ({
       labels: [hold],
       value: sumOfHeld(held.filter((one) => one.hold === hold)),

@@ -33,7 +33,8 @@ export function createReconcileRound(ctx: Context): Round {
     if (server !== state.checkedServer) await checkEvictionPolicy(ctx)
     state.checkedServer = server
     if ((await ctx.redis.get(EPOCH_KEY)) !== server) return refill(server)
-    if (ctx.clock.now() - state.sweptAtMs >= ctx.config.reconcileSeconds * 1000) await sweep(ctx, state)
+    // the clock may have been set back
+    if (Math.abs(ctx.clock.now() - state.sweptAtMs) >= ctx.config.reconcileSeconds * 1000) await sweep(ctx, state)
     return false
   }
 }

@@ -171,7 +171,7 @@ describe('resume suspended', () => {
     assert.ok(!isMore || (bulk ?? 0) < 150_000)
     while (await loop());
     assert.strictEqual(await ctx.redis.zcard(dueKey('bulk')), 150_000)
-  }).timeout(30_000)
+  })
   it('a workspace with much mail is processed in parts, to its end', async () => {
     const mine = await ctx.newWorkspace()
     const acceptor = createAcceptor(ctx)
@@ -185,7 +185,7 @@ describe('resume suspended', () => {
     await resume(ctx, { kind: 'workspace', subject: mine })
     await round()
     assert.strictEqual(await ctx.redis.zcard(dueKey('bulk')), 12_000)
-  }).timeout(30_000)
+  })
   it('two workers and a Redis outage: all mail is scheduled in the end', async () => {
     await suspend(ctx, 'a.example', 'asked')
     await keepAside('a.example', 11_000)

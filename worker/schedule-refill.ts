@@ -4,9 +4,10 @@
  * because the claim in PostgreSQL is guarded. A store away: the round fails, and the next one continues.
  */
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '#src/context.ts'
-import { readWaiting, type Cursor } from '#src/messages/open-recipients.ts'
-import { addToSchedule } from '#src/queue/due-schedule.ts'
+import type { Cursor } from '#src/messages/open-recipients.ts'
+import { readWaitingEntries } from '#src/messages/waiting-entries.ts'
 import { DUE_CHANNEL } from '#src/queue/keys.ts'
 import {
   createRefillProgress,
@@ -19,7 +20,8 @@ import { TIER_NAMES } from '#src/queue/tiers.ts'
 const SLICE = 5000
 /** After this a round ends, so that the worker can stop; it continues at once. */
 const BUDGET_MS = 2000
-const FOREVER = new Date(Date.UTC(9999, 0))
+/** How often a worker checks whether the one that fills still lives. */
+const BUSY_MS = 250
 
 /** Between two slices: the tier by its place in TIER_NAMES, and the last recipient of it. */
 interface Position {
@@ -35,40 +37,51 @@ export type Refill = (server: string) => Promise<boolean>
 export function createRefill(ctx: Context): Refill {
   const progress = createRefillProgress(ctx.redis, randomUUID())
   return async (server) => {
-    const until = performance.now() + BUDGET_MS
-    for (;;) {
-      const part = await progress.begin(server, ctx.clock.now())
-      if (part === null) return false
-      const saved = await progress.whileRenewing(() => fillSlice(ctx, progress, { server, part }))
-      if (saved.kind === 'lost') return false
-      if (saved.kind === 'filled') {
-        await ctx.redis.publish(DUE_CHANNEL, 'filled')
-        const { count, startedMs } = saved
-        ctx.log.info({ count, ms: ctx.clock.now() - startedMs }, 'the schedule was filled from PostgreSQL')
-        return false
-      }
-      if (performance.now() > until) return true
-    }
+    const found = await progress.begin(server, ctx.clock.now())
+    if (found === 'filled') return false
+    if (found === 'busy') return sleep(BUSY_MS, true)
+    return progress.whileRenewing(() => fill(ctx, progress, { server, part: found }))
   }
 }
 
-async function fillSlice(
-  ctx: Context,
-  progress: RefillProgress,
-  { server, part }: { readonly server: string; readonly part: RefillPart },
-): Promise<RefillSaved> {
+interface Task {
+  readonly server: string
+  readonly part: RefillPart
+}
+
+/** Fills slice after slice, for a limited time. True while there is more to do. */
+async function fill(ctx: Context, progress: RefillProgress, { server, part: first }: Task): Promise<boolean> {
+  const until = performance.now() + BUDGET_MS
+  for (let part = first; performance.now() < until;) {
+    const saved = await fillSlice(ctx, progress, { server, part })
+    if (saved.kind === 'lost') return false
+    if (saved.kind === 'filled') {
+      await ctx.redis.publish(DUE_CHANNEL, 'filled')
+      const { count, startedMs } = saved
+      ctx.log.info({ count, ms: ctx.clock.now() - startedMs }, 'the schedule was filled from PostgreSQL')
+      return false
+    }
+    ;({ part } = saved)
+  }
+  return true
+}
+
+async function fillSlice(ctx: Context, progress: RefillProgress, { server, part }: Task): Promise<RefillSaved> {
   const position = parse(part.position) ?? START
   const tier = TIER_NAMES[position.tier] ?? 'bulk'
-  const { due, next } = await readWaiting(ctx.db, tier, FOREVER, { cursor: position.cursor, limit: SLICE })
-  if (due.length > 0) await addToSchedule(ctx, due)
-  const following = next === null ? { tier: position.tier + 1, cursor: null } : { tier: position.tier, cursor: next }
+  const slice = await readWaitingEntries(ctx.db, tier, { cursor: position.cursor, limit: SLICE })
+  const following =
+    slice.next === null ? { tier: position.tier + 1, cursor: null } : { ...position, cursor: slice.next }
   const isEnd = following.tier >= TIER_NAMES.length
   const stop = parse(part.stop)
   return progress.save(server, {
     from: part.position,
     to: isEnd ? '' : JSON.stringify(following),
     isPastStop: stop !== null && !isBefore(following, stop),
-    added: due.length,
+    tier,
+    added: slice.count,
+    entries: slice.entries,
+    isDue: slice.firstMs !== null && slice.firstMs <= ctx.clock.now(),
   })
 }
 

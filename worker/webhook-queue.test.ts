@@ -18,8 +18,7 @@ describe('webhook sender', () => {
   let testbed: WebhookTestbed
   let receiver: WebhookReceiver
   let loops: Loop[] = []
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     testbed = await createWebhookTestbed({ ALLOW_PRIVATE_TARGETS: '127.0.0.1' })
   })
   after(() => testbed.stop())

@@ -32,8 +32,7 @@ describe('webhooks and crashes', () => {
   let postgres: TestServer
   let receiver: WebhookReceiver
   let worker: ChildProcess | null = null
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     postgres = await startPostgres()
     testbed = await createWebhookTestbed({}, postgres)
   })
@@ -75,8 +74,7 @@ describe('webhooks and crashes', () => {
     assert.strictEqual((await testbed.attempts(id)).length, 1, 'the try that nobody saw the end of is not in the log')
   })
 
-  it('kill -9 of PostgreSQL during an attempt: its result is stored later, nothing is sent twice', async function () {
-    this.timeout(60_000)
+  it('kill -9 of PostgreSQL during an attempt: its result is stored later, nothing is sent twice', async () => {
     await testbed.register(receiver.url)
     let release = (): void => undefined
     receiver.setBehaviour((request, response) => {

@@ -28,8 +28,7 @@ describe('webhook sender', () => {
   let dns: TestDns
   let receiver: WebhookReceiver
   let loops: Loop[] = []
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     dns = await startDns({})
     testbed = await createWebhookTestbed({ DNS_SERVERS: dns.server, ALLOW_PRIVATE_TARGETS: '127.0.0.1' })
   })
