@@ -43,6 +43,11 @@ const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, 
   'delete-captured-emails': ['DELETE', '/public/emails/captured'],
   'admin-suspend': ['POST', '/admin/suspensions', SUSPENSION],
   'admin-resume': ['DELETE', '/admin/suspensions', SUSPENSION],
+  'admin-block-link': ['POST', '/admin/blocked-links', { link: 'https://phish.example/' }],
+  'admin-unblock-link': ['DELETE', '/admin/blocked-links', { link: 'https://phish.example/' }],
+  'admin-drain-node': ['POST', '/admin/nodes/mail-1/drain'],
+  'admin-undrain-node': ['POST', '/admin/nodes/mail-1/undrain'],
+  'admin-forget-node': ['DELETE', '/admin/nodes/mail-1'],
   'admin-use-pool': ['POST', '/admin/pools/use', { pool: 'fast' }],
   'admin-acknowledge-notice': ['POST', '/admin/notices/acknowledge', { all: true }],
   'admin-retry-mail': ['POST', '/admin/queue/retry', { domain: 'slow.example' }],
@@ -58,6 +63,7 @@ describe('the audit log', () => {
     const captured = { mailFrom: '', headerFrom: null, subject: 's', messageId: newId(), tls: null, dkim: [] }
     await storeCapturedMail(api.db, { ...captured, raw: Buffer.from('x') }, ['a@b.example'], new Date())
     await api.db.query('UPDATE sandbox_inbox SET workspace_id = $1', [api.workspaceId])
+    await api.db.query(`INSERT INTO nodes (name) VALUES ('mail-1')`)
     await api.db.query(`INSERT INTO egress_pools VALUES ('fast', now())`)
     await api.db.query(
       `INSERT INTO operator_notices VALUES (gen_random_uuid(), 'outage', 'x', 'text', 1, now(), now(), NULL, NULL)`,

@@ -4,11 +4,11 @@ import type { LargeBodyReply, LargeBodyRequest } from './large-bodies.ts'
 import { parseBody } from '#api/http/request-reader.ts'
 import { ROUTES } from './table.ts'
 
-parentPort?.on('message', ({ id, route, bytes }: LargeBodyRequest) => {
+parentPort?.on('message', ({ route, kind, bytes }: LargeBodyRequest) => {
   const schema = ROUTES.find(({ name }) => name === route)?.body
   if (schema === undefined) throw new Error(`no route named ${route} has a body schema`)
-  const read = parseBody(schema, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
-  parentPort?.postMessage({ id, parsed: read } satisfies LargeBodyReply, [...listOwnBuffers(read)])
+  const read = parseBody(schema, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength), kind)
+  parentPort?.postMessage({ parsed: read } satisfies LargeBodyReply, [...listOwnBuffers(read)])
 })
 
 /** The ArrayBuffers that can be transferred: those of small buffers cannot, because small buffers share a pool. */

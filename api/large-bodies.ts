@@ -1,26 +1,27 @@
 /**
- * Parses large JSON bodies in a worker thread. A message of 25 MB, or a batch of 500, takes 0.1 s of JSON, base64 and
- * schema validation, which would block the event loop. The thread (`large-bodies-thread.ts`) runs the same code as
- * `request-reader.ts` for small bodies, and buffers are transferred, not copied. There is one thread, which parses one
- * body at a time: large bodies wait for each other, small bodies never wait. The first large body starts the thread; it
- * ends after a minute without work.
+ * Parses large bodies, JSON and complete messages, in a worker thread. A message of 25 MB, or a batch of 500, takes
+ * 0.1 s of JSON, base64 and schema validation, which would block the event loop. The thread (`large-bodies-thread.ts`)
+ * runs the same code as `request-reader.ts` for small bodies, and buffers are transferred, not copied. There is one
+ * thread, which parses one body at a time: large bodies wait for each other, small bodies never wait. The first large
+ * body starts the thread; it ends after a minute without work.
  *
- * If the thread dies (out of memory, or a bug), its requests get 503 with Retry-After, and the next body starts a new
- * thread.
+ * Bodies wait here, not in the queue of the thread: one whose client has gone is dropped when its turn comes. If the
+ * thread dies (out of memory, or a bug), the request of its body gets 503 with Retry-After, and the next body starts a
+ * new thread.
  */
 import { Worker } from 'node:worker_threads'
-import { refuse } from '#src/platform/errors.ts'
+import { invalid, refuse } from '#src/platform/errors.ts'
 import type { Log } from '#src/platform/log.ts'
+import type { BodyKind } from '#api/http/route.ts'
 import type { LargeBodyReader, LargeBodyResult, ParsedBody } from '#api/http/request-reader.ts'
 
 /** The messages to the thread and back. */
 export interface LargeBodyRequest {
-  readonly id: number
   readonly route: string
+  readonly kind: BodyKind
   readonly bytes: Uint8Array
 }
 export interface LargeBodyReply {
-  readonly id: number
   readonly parsed: ParsedBody
 }
 
@@ -32,51 +33,79 @@ const UNAVAILABLE: LargeBodyResult = {
   refusal: refuse('SERVICE_UNAVAILABLE', 'The service cannot read the body right now. Try again.', 1),
 }
 
+const ABANDONED: LargeBodyResult = { ok: false, refusal: invalid([{ path: '', message: 'the client disconnected' }]) }
+
+interface WaitingBody extends LargeBodyRequest {
+  readonly bytes: Uint8Array<ArrayBuffer>
+  isAbandoned(): boolean
+  resolve(result: LargeBodyResult): void
+}
+
 interface ReaderThread {
   readonly worker: Worker
-  readonly pending: Map<number, (body: LargeBodyResult) => void>
+  /** The body that it parses. */
+  current: WaitingBody | null
   idleTimer: NodeJS.Timeout | null
 }
 
 export function createLargeBodyReader(log: Log): LargeBodyReader {
   let thread: ReaderThread | null = null
-  let lastId = 0
+  let isStopping = false
+  const waiting: WaitingBody[] = []
 
   function open(): ReaderThread {
-    const opened: ReaderThread = { worker: startWorker(), pending: new Map(), idleTimer: null }
-    const onExit = (): void => {
-      if (thread === opened) thread = null
-      for (const answer of opened.pending.values()) answer(UNAVAILABLE)
-      opened.pending.clear()
+    const opened: ReaderThread = { worker: startWorker(), current: null, idleTimer: null }
+    const finish = (result: LargeBodyResult): void => {
+      opened.current?.resolve(result)
+      opened.current = null
+      parseNext()
     }
-    opened.worker.on('message', ({ id, parsed: read }: LargeBodyReply) => {
-      opened.pending.get(id)?.({ ok: true, parsed: withBuffers(read) as ParsedBody })
-      opened.pending.delete(id)
-      if (opened.pending.size === 0) opened.idleTimer = setTimeout(() => close(opened), IDLE_MS).unref()
-    })
-    opened.worker.on('error', (error) =>
-      log.error({ err: error }, 'the thread for large bodies died; its requests get 503'),
+    opened.worker.on('message', ({ parsed }: LargeBodyReply) =>
+      finish({ ok: true, parsed: withBuffers(parsed) as ParsedBody }),
     )
-    opened.worker.on('exit', onExit)
+    opened.worker.on('error', (error) =>
+      log.error({ err: error }, 'the thread for large bodies died; the request of its body gets 503'),
+    )
+    opened.worker.on('exit', () => {
+      if (thread === opened) thread = null
+      finish(UNAVAILABLE)
+    })
     return opened
   }
 
-  function close(opened: ReaderThread): void {
-    if (thread === opened) thread = null // the next body must not go to a thread that is ending
-    void opened.worker.terminate()
+  function parseNext(): void {
+    if (isStopping) for (const body of waiting.splice(0)) body.resolve(UNAVAILABLE)
+    if (thread !== null && thread.current !== null) return
+    let next = waiting.shift()
+    for (; next?.isAbandoned() === true; next = waiting.shift()) next.resolve(ABANDONED)
+    if (next === undefined) return closeWhenIdle()
+    const opened = (thread ??= open())
+    if (opened.idleTimer !== null) clearTimeout(opened.idleTimer)
+    opened.current = next
+    const { route, kind, bytes } = next
+    opened.worker.postMessage({ route, kind, bytes } satisfies LargeBodyRequest, [bytes.buffer])
+  }
+
+  function closeWhenIdle(): void {
+    const opened = thread
+    if (opened === null) return
+    if (opened.idleTimer !== null) clearTimeout(opened.idleTimer)
+    opened.idleTimer = setTimeout(() => {
+      if (thread === opened) thread = null // the next body must not go to a thread that is ending
+      void opened.worker.terminate()
+    }, IDLE_MS).unref()
   }
 
   return {
-    read: (route, bytes) => {
-      const current = (thread ??= open())
-      if (current.idleTimer !== null) clearTimeout(current.idleTimer)
-      const id = ++lastId
+    read: (route, bytes, kind, isAbandoned = () => false) => {
       const { promise, resolve } = Promise.withResolvers<LargeBodyResult>()
-      current.pending.set(id, resolve)
-      current.worker.postMessage({ id, route, bytes } satisfies LargeBodyRequest, [ownMemoryOf(bytes)])
+      waiting.push({ route, kind, bytes: withOwnMemory(bytes), isAbandoned, resolve })
+      parseNext()
       return promise
     },
     stop: async () => {
+      isStopping = true
+      parseNext()
       await thread?.worker.terminate()
     },
   }
@@ -88,10 +117,12 @@ function startWorker(): Worker {
   return worker
 }
 
-/** Buffers of this size never share Node's pool for small buffers. */
-function ownMemoryOf(bytes: Buffer): ArrayBuffer {
-  if (bytes.buffer instanceof ArrayBuffer && bytes.length === bytes.buffer.byteLength) return bytes.buffer
-  throw new Error('the buffer of a large body shares its memory and cannot be transferred')
+/** A body that came in one piece shares the memory of the connection's buffer; such a body is small, and copied. */
+function withOwnMemory(bytes: Buffer): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes
+  return buffer instanceof ArrayBuffer && bytes.length === buffer.byteLength
+    ? new Uint8Array(buffer)
+    : new Uint8Array(bytes)
 }
 
 /** Buffers arrive from the thread as Uint8Array; converts them back. */

@@ -3,20 +3,29 @@
  * (alive, not ready) and needs no restart when they return. Stopping finishes the requests under way, then closes
  * everything in reverse order; a store that hangs does not delay that beyond its time.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { loadOAuthProviders } from '#config/oauth-providers.ts'
 import { loadPlans } from '#config/plans.ts'
 import type { Config } from '#config/load.ts'
+import { storeKeyPrefix } from '#src/auth/key-prefix.ts'
 import { createKeyring } from '#src/auth/keys.ts'
 import { createContactFinder } from '#src/contacts/find-contact.ts'
+import { createMemberLister } from '#src/contacts/member-pages.ts'
 import { beginShutdown } from '#src/concurrency/shutdown.ts'
-import { openContext, type Context } from '#src/context.ts'
+import { checkStores, openContext, type Context, type OpenedContext } from '#src/context.ts'
+import { watchMode } from '#src/installation-mode.ts'
 import { createAttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import { createEventWatch } from '#src/events/feed-watch.ts'
 import { createRequestRateLimiter } from '#src/rate-limits/request-rate.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
+import { createFileDownloads } from '#src/net/file-downloads.ts'
+import { startClockWatch } from '#src/operator/clock-watch.ts'
+import { startNodeMembership } from '#src/operator/node-membership.ts'
 import { createNoticeBuffer } from '#src/operator/notice-buffer.ts'
 import { loadOperatorToken } from '#src/operator/token.ts'
+import { isDatabaseAway, isUnmigrated } from '#src/stores/db.ts'
 import { createRenderer } from '#src/templates/renderer.ts'
+import { createLinkPolicy } from '#src/tracking/link-policy.ts'
 import { createTrackingHitHandler } from '#src/tracking/hit-handler.ts'
 import { createAudiencePages } from '#api/routes/audience-pages.ts'
 import type { ApiContext } from '#api/http/context.ts'
@@ -35,6 +44,8 @@ const GRACE_MS = 20_000
 const CLOSE_MS = 8000
 const DRAIN_MS = 4000
 const LAST_STEP_MS = 1000
+/** A store that hangs must not delay the start for longer. */
+const PREFIX_CHECK_MS = 2000
 
 export interface ApiProcess {
   /** The port it listens on, also when HTTP_PORT is 0. */
@@ -42,12 +53,24 @@ export interface ApiProcess {
   stop(): Promise<void>
 }
 
+interface ApiOptions {
+  /** Called when port and files are open, before a request is read: the process may give up its rights. */
+  readonly onOpened?: () => void
+}
+
 /** @throws if a setting is missing or invalid, or the port is in use. */
-export async function main(config: Config): Promise<ApiProcess> {
+export async function main(config: Config, { onOpened = () => undefined }: ApiOptions = {}): Promise<ApiProcess> {
   const plans = loadPlans(config.plansFile)
   const context = openContext(config, 'api', { keysFor: ['api'] })
+  const mode = await checkStores(context)
+  await checkKeyPrefix(context).catch(async (error: unknown) => {
+    await context.close()
+    throw error
+  })
   const ctx = createApiContext(context.ctx, plans, context.redisUrl)
   const handlers = createHandlers(ctx)
+  const clockWatch = startClockWatch(ctx, 'api')
+  const endModeWatch = watchMode(mode, ctx.log)
   const close = async (): Promise<void> => {
     const shutdown = beginShutdown(ctx.log, CLOSE_MS)
     await Promise.all([
@@ -55,6 +78,10 @@ export async function main(config: Config): Promise<ApiProcess> {
       shutdown.step('opens and clicks', () => ctx.tracking.drain(), DRAIN_MS),
     ])
     ctx.eventWatch.stop()
+    ctx.linkPolicy.stop()
+    clockWatch.stop()
+    endModeWatch()
+    await shutdown.step('node', () => ctx.node.stop(), LAST_STEP_MS)
     await Promise.all([
       shutdown.step('API keys', () => ctx.keyring.stop(), LAST_STEP_MS),
       shutdown.step('templates', () => ctx.renderer.stop(), LAST_STEP_MS),
@@ -63,6 +90,7 @@ export async function main(config: Config): Promise<ApiProcess> {
       shutdown.step('request rates', () => ctx.rate.stop(), LAST_STEP_MS),
       shutdown.step('metrics', () => ctx.metrics.stop(), LAST_STEP_MS),
     ])
+    ctx.downloads.stop()
     await shutdown.step('stores', () => context.close())
   }
   const stop = async (server: HttpServer): Promise<void> => {
@@ -71,13 +99,27 @@ export async function main(config: Config): Promise<ApiProcess> {
     await close()
   }
   try {
+    // so that a drained node is never reported as ready
+    await ctx.node.reported
     const server = await listen(handlers, config.httpPort, config.httpHost)
+    // in the same turn of the event loop as the opening of the port: no connection was accepted yet
+    onOpened()
     ctx.log.info({ port: server.port }, 'api listening')
     return { port: server.port, stop: () => stop(server) }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+/** While PostgreSQL is away or hangs, the api starts without the check; each key that it creates is checked again. */
+async function checkKeyPrefix({ ctx: { db, config, log } }: OpenedContext): Promise<void> {
+  const checked = storeKeyPrefix(db, config).catch((error: unknown) => {
+    if (!isDatabaseAway(error) && !isUnmigrated(error)) throw error
+    log.warn({ err: error }, 'KEY_PREFIX was not checked: PostgreSQL is away or not migrated')
+  })
+  await Promise.race([checked, sleep(PREFIX_CHECK_MS, undefined, { ref: false })])
+  checked.catch((error: unknown) => log.error({ err: error }, 'this api creates no keys: KEY_PREFIX is wrong'))
 }
 
 /** Opens and clicks have a handler of their own. */
@@ -88,6 +130,7 @@ function createHandlers(ctx: ApiContext): Handlers {
   return {
     byPrefix: HIT_PREFIXES.map((prefix) => [prefix, respondToHit]),
     app,
+    publicUrl: ctx.config.publicUrl,
     onInvalid: (refused) => recordInvalidRequest(ctx, refused),
   }
 }
@@ -97,8 +140,10 @@ function createApiContext(context: Context, plans: ApiContext['plans'], redisUrl
   const tracking = createTrackingHitHandler(context)
   const metrics = createMetrics(context, acceptor.batches, tracking)
   const renderer = createRenderer()
+  const linkPolicy = createLinkPolicy(context)
   return {
     ...context,
+    node: startNodeMembership(context, { roles: ['api'] }),
     plans,
     oauthProviders: loadOAuthProviders(context.config.oauthProvidersFile),
     acceptor,
@@ -108,11 +153,14 @@ function createApiContext(context: Context, plans: ApiContext['plans'], redisUrl
     notices: createNoticeBuffer(context),
     renderer,
     tracking,
-    mailView: createMailView(context, renderer),
+    linkPolicy,
+    mailView: createMailView(context, renderer, linkPolicy),
     rate: createRequestRateLimiter(context.redis, context.clock),
     attempts: createAttemptLimiter(context.redis, context.clock),
     contacts: createContactFinder(context.db),
+    listMembers: createMemberLister(context.db),
     largeBodies: createLargeBodyReader(context.log),
+    downloads: createFileDownloads(context.config),
     eventWatch: createEventWatch(redisUrl, context.log),
     audiencePages: createAudiencePages(context),
   }

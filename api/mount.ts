@@ -8,17 +8,22 @@ import { Router, type RouterContext } from '@koa/router'
 import Koa from 'koa'
 import type { Caller } from '#src/auth/keys.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
-import { refuse, type Refusal } from '#src/platform/errors.ts'
-import { isRefusal, sendResponse, sendRefusal } from '#api/http/response.ts'
-import { createBodyReader } from '#api/http/body-reader.ts'
+import { ExpiredSnapshotError } from '#src/stores/list-snapshots.ts'
+import { refuse, type Detail, type Refusal } from '#src/platform/errors.ts'
+import { isRefusal, sendResponse, sendRefusal, withWarnings, type ErrorSource } from '#api/http/response.ts'
+import { createBodyReader, refusalForGzip } from '#api/http/body-reader.ts'
 import { clientAddress } from '#api/http/client-address.ts'
 import { actorOf, isAudited } from '#api/http/audit.ts'
 import { authorise } from '#api/http/authorise.ts'
 import type { ApiContext } from '#api/http/context.ts'
+import { compressResponse, GunzipError } from '#api/http/gzip.ts'
 import { RESPONSE_HEADERS, CROSS_ORIGIN_HEADERS, PREFLIGHT_HEADERS, HSTS, requestIdOf } from '#api/http/headers.ts'
+import { EXPIRED_CURSOR } from '#api/http/list-cursor.ts'
+import { hostedMailHost, isServedByHost } from '#api/http/hosted-mail-origin.ts'
 import { readInputs, type RequestInputs, type BodyReaders } from '#api/http/request-reader.ts'
 import { recordRequest } from '#api/http/request-log.ts'
 import { firstPathOf, pathsOf, type AnyRequest, type AnyRoute } from '#api/http/route.ts'
+import { isStrict, STRICT_HEADERS } from '#api/http/unknown-fields.ts'
 
 interface RequestState {
   requestId: string
@@ -29,6 +34,8 @@ interface RequestState {
   /** The caller's workspace, when the key is known. */
   workspaceId: string | null
   wantsPage: boolean
+  /** Unknown fields of the request. */
+  warnings: readonly Detail[]
 }
 
 export type App = Koa<RequestState>
@@ -42,11 +49,25 @@ export function mount(ctx: ApiContext, routes: readonly AnyRoute[]): App {
     router.register(pathsOf(spec), [spec.method], (koa: RouteContext) => serveRoute(ctx, spec, koa, readers))
   app
     .use(wrapRequest(ctx))
+    .use(refuseOnHostedOrigin(ctx))
     .use(matchStaticPaths(router, routes, (spec, koa) => serveRoute(ctx, spec, koa, readers)))
     .use(router.routes())
-    .use(refuseUnmatched(routes))
+    .use(refuseUnmatched(ctx, routes))
   app.on('error', (error: unknown) => ctx.log.debug({ err: error }, 'connection lost while sending a response'))
   return app
+}
+
+/** The host of hosted mail serves nothing else. */
+function refuseOnHostedOrigin(ctx: ApiContext): Koa.Middleware<RequestState> {
+  const host = hostedMailHost(ctx.config)
+  return (koa, next) =>
+    isServedByHost(host, koa.req.headers.host, koa.path)
+      ? next()
+      : sendRefusal(
+          koa,
+          refuse('NOT_FOUND', 'This host serves only hosted mail. Use the address of the API.'),
+          sourceOf(ctx, koa.state),
+        )
 }
 
 /** Characters that make a path a pattern. */
@@ -88,11 +109,13 @@ async function serveRoute(ctx: ApiContext, spec: AnyRoute, koa: RouteContext, re
   koa.state.workspaceId = authorisation.caller?.workspaceId ?? null
   if (!authorisation.ok) return sendRefusalFor(ctx, koa, authorisation.refusal)
   const inputs = await readInputs(spec, koa, readers)
+  koa.state.warnings = inputs.warnings
+  if (spec.access !== 'public' && isStrict(koa.req.headers)) setHeaders(koa, STRICT_HEADERS)
   if (!inputs.ok) return sendRefusalFor(ctx, koa, inputs.refusal, inputs.body)
   const request = requestOf(ctx, koa, authorisation.caller, inputs.inputs)
   const result = await spec.handle(attribute(ctx, spec, koa.state, request), request)
   if (isRefusal(result)) return sendRefusalFor(ctx, koa, result, request.body)
-  sendResponse(koa, spec.status, result)
+  sendResponse(koa, spec.status, withWarnings(result, inputs.warnings))
 }
 
 /** The context whose changes are recorded as the caller's. */
@@ -119,7 +142,6 @@ function requestOf(ctx: ApiContext, koa: RouteContext, caller: Caller | null, in
     },
     isHead: req.method === 'HEAD',
     wantsPage: state.wantsPage,
-    bodyStream: req,
     get closed() {
       return closeSignal(koa.res)
     },
@@ -152,9 +174,14 @@ async function sendRefusalFor(
   body?: unknown,
 ): Promise<void> {
   const { spec, wantsPage } = koa.state
-  if (spec?.refusalPage === undefined || !wantsPage) return sendRefusal(koa, refusal)
+  const source = sourceOf(ctx, koa.state)
+  if (spec?.refusalPage === undefined || !wantsPage) return sendRefusal(koa, refusal, source)
   const params = (koa['params'] ?? {}) as Record<string, string>
-  sendRefusal(koa, refusal, await spec.refusalPage(ctx, refusal, { params, body }))
+  sendRefusal(koa, refusal, source, await spec.refusalPage(ctx, refusal, { params, body }))
+}
+
+function sourceOf({ config: { publicUrl } }: ApiContext, { requestId, warnings }: RequestState): ErrorSource {
+  return { requestId, publicUrl, warnings }
 }
 
 function wrapRequest(ctx: ApiContext): Koa.Middleware<RequestState> {
@@ -163,7 +190,7 @@ function wrapRequest(ctx: ApiContext): Koa.Middleware<RequestState> {
     const startedAt = performance.now()
     const requestId = requestIdOf(koa.req)
     const peer = clientAddress(koa.req, ctx.config.trustProxy) // while the connection exists
-    Object.assign(koa.state, { requestId, spec: null, peer, workspaceId: null, wantsPage: false })
+    Object.assign(koa.state, { requestId, spec: null, peer, workspaceId: null, wantsPage: false, warnings: [] })
     koa.res.setHeader('X-Request-Id', requestId)
     setHeaders(koa, RESPONSE_HEADERS)
     if (isTls) koa.res.setHeader('Strict-Transport-Security', HSTS)
@@ -171,8 +198,9 @@ function wrapRequest(ctx: ApiContext): Koa.Middleware<RequestState> {
       // if rendering an error page throws, the page of INTERNAL_ERROR follows, which queries no store
       await next().catch((error: unknown) => sendRefusalFor(ctx, koa, refusalForError(ctx, error, koa.state)))
     } catch (error) {
-      sendRefusal(koa, refusalForError(ctx, error, koa.state))
+      sendRefusal(koa, refusalForError(ctx, error, koa.state), sourceOf(ctx, koa.state))
     }
+    await compressResponse(koa)
     recordRequest(ctx, {
       requestId,
       route: nameOf(koa.state),
@@ -198,6 +226,8 @@ function nameOf({ spec }: RequestState): string {
 function refusalForError(ctx: ApiContext, error: unknown, state: RequestState): Refusal {
   const { requestId } = state
   const route = nameOf(state)
+  if (error instanceof GunzipError) return refusalForGzip(error.problem, ctx.config.maxImportBytes)
+  if (error instanceof ExpiredSnapshotError) return EXPIRED_CURSOR
   if (isDatabaseAway(error)) {
     ctx.log.warn({ err: error, requestId, route }, 'PostgreSQL is unavailable; the request gets 503')
     return refuse('SERVICE_UNAVAILABLE', 'The service cannot store anything right now. Try again.', 2)
@@ -215,16 +245,27 @@ interface RouterMatch {
 
 /** Sends 404; if the path exists with other methods, 405 with Allow, or 204 to OPTIONS (CORS preflight). */
 function refuseUnmatched(
+  ctx: ApiContext,
   routes: readonly AnyRoute[],
 ): (koa: Koa.ParameterizedContext<RequestState, RouterMatch>) => void {
   const open = new Set<string | RegExp>(routes.filter((spec) => spec.allowsCrossOrigin === true).flatMap(pathsOf))
   return (koa) => {
     const layers = koa.matched ?? []
-    if (layers.length === 0) return sendRefusal(koa, refuse('NOT_FOUND', 'This endpoint does not exist.'))
+    const source = sourceOf(ctx, koa.state)
+    if (layers.length === 0)
+      return sendRefusal(
+        koa,
+        refuse('NOT_FOUND', 'This endpoint does not exist. Check the method and the path: see /docs.'),
+        source,
+      )
     const allow = [...new Set(layers.flatMap(({ methods }) => methods)), ...IMPLICIT_METHODS].join(', ')
     koa.res.setHeader('Allow', allow)
     if (koa.method !== 'OPTIONS')
-      return sendRefusal(koa, refuse('METHOD_NOT_ALLOWED', `This endpoint accepts ${allow}.`))
+      return sendRefusal(
+        koa,
+        refuse('METHOD_NOT_ALLOWED', `This endpoint does not accept this method. Use ${allow}.`),
+        source,
+      )
     if (layers.some(({ path }) => open.has(path))) setHeaders(koa, PREFLIGHT_HEADERS)
     koa.status = 204
   }

@@ -5,6 +5,7 @@ import {
   listOf,
   OPERATOR_TOKEN,
   startApi,
+  textOf,
   type Json,
   type TestResponse,
   type TestApi,
@@ -41,6 +42,10 @@ describe('the table of routes', () => {
     assert.deepEqual(
       [answer.status, answer.body['success'], answer.body['error'], typeof answer.body['message']],
       [ERRORS[code].status, false, code, 'string'],
+    )
+    assert.deepEqual(
+      [answer.body['doc_url'], answer.body['request_id']],
+      [`${api.config.publicUrl}/docs/errors#${code}`, answer.headers.get('x-request-id')],
     )
   }
 
@@ -96,10 +101,11 @@ describe('the table of routes', () => {
         }
         it('has the rate limit headers on every response to a known key', async () => {
           for (const key of [api.regular, api.admin]) {
+            const startedAt = Date.now()
             const { headers } = await call(key)
             assert.strictEqual(headers.get('x-ratelimit-limit'), '100000')
             assert.ok(Number(headers.get('x-ratelimit-remaining')) < 100_000)
-            assert.ok(Number(headers.get('x-ratelimit-reset')) * 1000 > Date.now() - 1000)
+            assert.ok(Number(headers.get('x-ratelimit-reset')) * 1000 > startedAt - 1000)
           }
         })
         if (spec.access === 'regular')
@@ -119,7 +125,6 @@ describe('the table of routes', () => {
 
   it('answers 404 NOT_FOUND to anything else', async () => {
     for (const path of [
-      '//',
       '//api/v1',
       '//api/v2/send-email/instant',
       '/send-email',
@@ -168,6 +173,11 @@ describe('the table of routes', () => {
       (await api.call('GET', '//healthz', { headers: { 'x-request-id': '<script>' } })).headers.get('x-request-id'),
       '<script>',
     )
+  })
+  it('explains every error at its doc_url', async () => {
+    const { status, headers, body } = await api.call('GET', '//docs/errors', { key: null })
+    assert.deepEqual([status, headers.get('content-type')], [200, 'text/html; charset=utf-8'])
+    for (const code of Object.keys(ERRORS)) assert.ok(textOf(body).includes(`<section id="${code}">`), code)
   })
   it('verifies both kinds of key', async () => {
     for (const [key, type, domain] of [
@@ -262,8 +272,8 @@ describe('the request rate', () => {
     assert.ok(refused.length >= 20, `${refused.length} were refused`)
     for (const { body, headers } of refused) {
       assert.deepEqual(
-        [body['error'], headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')],
-        ['RATE_LIMITED', '20', '0'],
+        [body['error'], body['reason'], headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')],
+        ['RATE_LIMITED', 'request_rate', '20', '0'],
       )
       assert.ok(Number(headers.get('retry-after')) >= 1 && Number(headers.get('retry-after')) <= 10)
     }

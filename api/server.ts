@@ -8,9 +8,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ConfigError } from '#config/load.ts'
+import { takePassedSocket } from '#src/net/passed-sockets.ts'
 import { ERRORS, refuse, type ErrorCode } from '#src/platform/errors.ts'
-import { refusalBody } from '#api/http/response.ts'
-import { RESPONSE_HEADERS } from '#api/http/headers.ts'
+import { newId } from '#src/platform/id.ts'
+import { refusalBody, type ErrorSource } from '#api/http/response.ts'
+import { RESPONSE_HEADERS, requestIdOf } from '#api/http/headers.ts'
 
 export interface HttpServer {
   readonly port: number
@@ -26,6 +28,8 @@ export interface Handlers {
   /** Handles all other requests. */
   readonly app: Handler
   /** Is notified of requests that are refused before a handler: they are not valid HTTP, or too slow. */
+  /** PUBLIC_URL, which errors name. */
+  readonly publicUrl: string
   readonly onInvalid?: (refused: { readonly peer: string; readonly status: number }) => void
 }
 
@@ -47,7 +51,7 @@ export const SERVER_LIMITS = {
 }
 
 /**
- * Listens on the port; 0 = any free port.
+ * Listens on the port, 0 = any free port, or on the socket that systemd opened in its place.
  * @throws an error that names the port and its setting, if the port is in use or not permitted.
  */
 export async function listen(
@@ -69,7 +73,7 @@ export async function listen(
       else if (!req.complete && !socket.destroyed) linger(req, socket, bounds.lingerMs)
     })
     if (isAmbiguous(req)) {
-      rejectRequest(res)
+      rejectRequest(req, res, handlers.publicUrl)
       handlers.onInvalid?.({ peer: socket.remoteAddress ?? '', status: res.statusCode })
     } else handlerOf(handlers, req.url ?? '')(req, res)
   }
@@ -82,7 +86,7 @@ export async function listen(
   server.on('checkExpectation', onRequest) // other expectations are ignored (RFC 9110 §10.1.1)
   server.on('clientError', (error, socket) => {
     const peer = (socket as Socket).remoteAddress ?? ''
-    const status = answerClientError(error, socket)
+    const status = answerClientError(error, socket, handlers.publicUrl)
     if (status !== null) handlers.onInvalid?.({ peer, status })
   })
   await open(server, port, host)
@@ -110,7 +114,9 @@ function handlerOf({ byPrefix, app }: Handlers, path: string): Handler {
 function open(server: Server, port: number, host: string | null): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(describeListenError(error, port)))
-    server.listen({ port, ...(host === null ? {} : { host }), backlog: 1024 }, resolve)
+    const fd = takePassedSocket('HTTP_PORT')
+    const address = fd === null ? { port, ...(host === null ? {} : { host }), backlog: 1024 } : { fd }
+    server.listen(address, resolve)
   })
 }
 
@@ -130,8 +136,9 @@ function isAmbiguous({ rawHeaders, httpVersionMajor, httpVersionMinor }: Incomin
   return hosts > 1 || (hosts === 0 && httpVersionMajor === 1 && httpVersionMinor === 1)
 }
 
-function rejectRequest(res: ServerResponse): void {
-  const { status, headers, body } = rawResponse('VALIDATION_ERROR')
+function rejectRequest(req: IncomingMessage, res: ServerResponse, publicUrl: string): void {
+  const source = { requestId: requestIdOf(req), publicUrl }
+  const { status, headers, body } = rawResponse('VALIDATION_ERROR', source)
   res.writeHead(status, headers).end(body)
 }
 
@@ -156,26 +163,33 @@ const PARSER_ERRORS: Readonly<Record<string, ErrorCode>> = {
  * Answers what Node could not parse as a request. There is no response object, so this writes to the socket. Returns
  * the status; null if the connection is gone or a response was sent already.
  */
-function answerClientError(error: NodeJS.ErrnoException, socket: Duplex): number | null {
+function answerClientError(error: NodeJS.ErrnoException, socket: Duplex, publicUrl: string): number | null {
   if (!socket.writable || error.code === 'ECONNRESET' || (socket as Socket).bytesWritten > 0) {
     socket.destroy()
     return null
   }
   const code = PARSER_ERRORS[error.code ?? ''] ?? 'VALIDATION_ERROR'
-  const { status, headers, body } = rawResponse(code)
+  const { status, headers, body } = rawResponse(code, { requestId: newId(), publicUrl })
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(`HTTP/1.1 ${status} ${code}\r\n${lines.join('')}\r\n${body}`)
   return status
 }
 
-function rawResponse(code: ErrorCode): { status: number; headers: Record<string, string | number>; body: string } {
+interface RawResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | number>>
+  readonly body: string
+}
+
+function rawResponse(code: ErrorCode, source: ErrorSource): RawResponse {
   const { status, when } = ERRORS[code]
   const message = code === 'VALIDATION_ERROR' ? 'The request is not valid HTTP.' : `The request is refused: ${when}.`
-  const body = JSON.stringify(refusalBody(refuse(code, message)))
+  const body = JSON.stringify(refusalBody(refuse(code, message), source))
   const headers = {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
     Connection: 'close',
+    'X-Request-Id': source.requestId,
     ...RESPONSE_HEADERS,
   }
   return { status, headers, body }

@@ -1,24 +1,30 @@
 /** Every endpoint of the API, one line per file of `routes/`. */
 import type { AnyRoute } from '#api/http/route.ts'
 import { ACCOUNT_ROUTES } from '#api/routes/accounts.ts'
+import { ADMIN_BLOCKED_LINK_ROUTES } from '#api/routes/admin-blocked-links.ts'
 import { ADMIN_DRY_RUN_ROUTES } from '#api/routes/admin-dry-run.ts'
+import { ADMIN_NODE_ROUTES } from '#api/routes/admin-nodes.ts'
 import { ADMIN_NOTICE_ROUTES } from '#api/routes/admin-notices.ts'
 import { ADMIN_POOL_ROUTES } from '#api/routes/admin-pools.ts'
 import { ADMIN_QUEUE_ROUTES } from '#api/routes/admin-queue.ts'
 import { ADMIN_SUSPENSION_ROUTES } from '#api/routes/admin-suspensions.ts'
+import { API_KEY_ROUTES } from '#api/routes/api-keys.ts'
 import { AUDIT_ROUTES } from '#api/routes/audit-log.ts'
 import { AUDIENCE_ROUTES } from '#api/routes/audiences.ts'
 import { AUTOMATION_RUN_ROUTES } from '#api/routes/automation-runs.ts'
 import { AUTOMATION_WEBHOOK_SECRET_ROUTES } from '#api/routes/automation-webhook-secret.ts'
 import { AUTOMATION_ROUTES } from '#api/routes/automations.ts'
 import { sendBatch } from '#api/routes/send-batch.ts'
+import { changeScheduledEmail } from '#api/routes/change-scheduled-email.ts'
 import { campaignPreview } from '#api/routes/campaign-preview.ts'
 import { CAMPAIGN_RECIPIENT_ROUTES } from '#api/routes/campaign-recipients.ts'
 import { CAMPAIGN_SENDING_ROUTES } from '#api/routes/campaign-sending.ts'
 import { CAMPAIGN_ROUTES } from '#api/routes/campaigns.ts'
 import { CAPTURED_ROUTES } from '#api/routes/captured-emails.ts'
 import { CONTACT_ROUTES } from '#api/routes/contacts.ts'
-import { DOCS_ROUTES } from '#api/routes/docs.ts'
+import { docsRoutes } from '#api/routes/docs.ts'
+import { errorDocs } from '#api/routes/error-docs.ts'
+import { guide } from '#api/routes/guides.ts'
 import { DOMAIN_ROUTES } from '#api/routes/domains.ts'
 import { EMAIL_ROUTES } from '#api/routes/emails.ts'
 import { ENROLMENT_ROUTES } from '#api/routes/enrolments.ts'
@@ -32,6 +38,7 @@ import { openapiRoute } from '#api/routes/openapi.ts'
 import { cancelScheduledEmail, listScheduledEmails, scheduleEmail } from '#api/routes/scheduled-emails.ts'
 import { SEGMENT_ROUTES } from '#api/routes/segments.ts'
 import { SEND_ROUTES } from '#api/routes/send.ts'
+import { sendRaw } from '#api/routes/send-raw.ts'
 import { SUBSCRIBE_ROUTES } from '#api/routes/subscribe-form.ts'
 import { SUPPRESSION_FILE_ROUTES } from '#api/routes/suppression-files.ts'
 import { SUPPRESSION_ROUTES } from '#api/routes/suppressions.ts'
@@ -49,9 +56,11 @@ import { getWorkspace } from '#api/routes/workspace.ts'
 export const ROUTES: readonly AnyRoute[] = [
   ...SEND_ROUTES,
   sendBatch,
+  sendRaw,
   scheduleEmail,
   listScheduledEmails,
   cancelScheduledEmail,
+  changeScheduledEmail,
   ...CAPTURED_ROUTES,
   ...EMAIL_ROUTES,
   listEvents,
@@ -72,6 +81,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...CAMPAIGN_RECIPIENT_ROUTES,
   campaignPreview,
   ...DOMAIN_ROUTES,
+  ...API_KEY_ROUTES,
   ...ACCOUNT_ROUTES,
   ...OAUTH_ROUTES,
   // before the routes that have an email address in the path
@@ -87,6 +97,8 @@ export const ROUTES: readonly AnyRoute[] = [
   ...UNSUBSCRIBE_ROUTES,
   ...ADMIN_QUEUE_ROUTES,
   ...ADMIN_SUSPENSION_ROUTES,
+  ...ADMIN_BLOCKED_LINK_ROUTES,
+  ...ADMIN_NODE_ROUTES,
   ...ADMIN_NOTICE_ROUTES,
   ...ADMIN_POOL_ROUTES,
   ...ADMIN_DRY_RUN_ROUTES,
@@ -96,5 +108,7 @@ export const ROUTES: readonly AnyRoute[] = [
   readyz,
   metrics,
   openapiRoute(() => ROUTES),
-  ...DOCS_ROUTES,
+  errorDocs,
+  guide,
+  ...docsRoutes(() => ROUTES),
 ]

@@ -18,6 +18,7 @@ export const NOT_AUDITED: Readonly<Record<string, string>> = {
   'send-async': SENDS,
   'send-bulk': SENDS,
   'send-batch': SENDS,
+  'send-raw': SENDS,
   'schedule-email': SENDS,
   'test-template': SENDS,
   'preview-template': READS,
@@ -44,7 +45,7 @@ export function actorOf(spec: AnyRoute, { caller, headers, address, requestId }:
   const common = { action: spec.name, address, requestId }
   return caller === null
     ? { ...common, kind: 'operator', name: operatorOf(headers), workspaceId: null }
-    : { ...common, kind: 'key', name: caller.keyId, workspaceId: caller.workspaceId }
+    : { ...common, kind: 'key', name: caller.keyId ?? '', workspaceId: caller.workspaceId }
 }
 
 /** The header X-Operator, or `operator`. */

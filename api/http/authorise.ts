@@ -1,14 +1,15 @@
 /**
- * Who may call a route. It checks the API key, the request rate, the kind of the key, its scope and the plan, in this
- * order. Every response to a valid key has the rate-limit headers. A key that is missing, malformed, unknown, expired
- * or disabled gets the same 401, which does not tell these cases apart. The operator token is valid on operator routes
- * only, and API keys are not valid there; a network that sends invalid tokens is refused for a while
- * (`operator-access.ts`).
+ * Who may call a route. It checks the API key, the request rate, whether the workspace is suspended, the kind of the
+ * key, its scope and the plan, in this order. Every response to a valid key has the rate-limit headers. A key that is
+ * missing, malformed, unknown, expired or disabled gets the same 401, which does not tell these cases apart. The
+ * operator token is valid on operator routes only, and API keys are not valid there; a network that sends invalid
+ * tokens is refused for a while (`operator-access.ts`).
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '#src/auth/keys.ts'
-import { refuse, type Refusal } from '#src/platform/errors.ts'
+import { rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
 import { planOf, type ApiContext } from './context.ts'
+import { rateHeaders } from './limit-headers.ts'
 import { refuseOperator, type OperatorRequest } from './operator-access.ts'
 import type { AnyRoute } from './route.ts'
 
@@ -24,7 +25,11 @@ export interface AuthorisedRequest extends Pick<OperatorRequest, 'id' | 'address
 }
 
 const NO_CALLER: AuthorisationResult = { ok: true, caller: null }
-const INVALID_KEY = refuse('UNAUTHORIZED', 'The API key is missing or invalid.')
+const INVALID_KEY = refuse(
+  'UNAUTHORIZED',
+  'The API key is missing or invalid. Send it as "Authorization: Bearer <key>".',
+)
+const SUSPENDED = refuse('FORBIDDEN', 'This workspace is suspended. Ask the operator of this service for the reason.')
 const BEARER = /^bearer +(\S+) *$/i
 const MAX_CREDENTIAL = 512
 
@@ -49,9 +54,26 @@ export async function authorise(
   if (caller === null) return { ok: false, caller, refusal: INVALID_KEY }
   const refusal =
     limitRate(ctx, request.res, caller) ??
+    (caller.isSuspended ? SUSPENDED : null) ??
     checkAccess(spec, caller) ??
     (spec.needsLaunch === true ? checkPlan(ctx, caller) : null)
   return refusal === null ? { ok: true, caller } : { ok: false, caller, refusal }
+}
+
+/**
+ * Checks the key of a request again that waited, before it responds with what happened since: the key may have been
+ * revoked or the workspace suspended. A cached lookup; the request is not counted again. Null: the key is still valid.
+ *
+ * @throws as `authorise` does.
+ */
+export async function refuseAfterWait(
+  ctx: Pick<ApiContext, 'keyring'>,
+  { authorization }: IncomingHttpHeaders,
+): Promise<Refusal | null> {
+  const credential = readBearer(authorization)
+  const caller = credential === null ? null : await ctx.keyring.authenticate(credential)
+  if (caller === null) return INVALID_KEY
+  return caller.isSuspended ? SUSPENDED : null
 }
 
 function readBearer(header: string | undefined): string | null {
@@ -61,22 +83,29 @@ function readBearer(header: string | undefined): string | null {
 
 function limitRate(ctx: ApiContext, res: ServerResponse, caller: Caller): Refusal | null {
   const rate = ctx.rate.consume(caller.workspaceId, planOf(ctx, caller.plan).requestsPerSecond)
-  res.setHeader('X-RateLimit-Limit', rate.limit)
-  res.setHeader('X-RateLimit-Remaining', rate.remaining)
-  res.setHeader('X-RateLimit-Reset', rate.resetAt)
-  return rate.isAllowed ? null : refuse('RATE_LIMITED', 'Too many requests.', rate.retryAfter)
+  for (const [name, value] of Object.entries(rateHeaders(rate))) res.setHeader(name, value)
+  if (rate.isAllowed) return null
+  const message =
+    `The plan ${caller.plan} allows ${rate.limit} requests in 10 seconds. ` +
+    `Wait ${rate.retryAfter} s, and send several messages in one request with /send-email/batch.`
+  return rateLimited('request_rate', message, rate.retryAfter)
 }
 
 function checkAccess(spec: AnyRoute, caller: Caller): Refusal | null {
   const { access } = spec
   if (access === 'any' || access === caller.kind) return null
-  if (access === 'regular') return refuse('FORBIDDEN', 'Sending needs a Regular key; this is an Admin key.')
-  if (caller.kind !== 'admin') return refuse('FORBIDDEN', 'This endpoint needs an Admin key; this is a Regular key.')
+  if (access === 'regular')
+    return refuse('FORBIDDEN', 'Sending needs a Regular key; this is an Admin key. Use one of the sending domain.')
+  if (caller.kind !== 'admin')
+    return refuse('FORBIDDEN', 'This endpoint needs an Admin key; this is a Regular key. Use an Admin key.')
   return typeof access === 'object' && !caller.scopes.includes(access.admin)
-    ? refuse('INSUFFICIENT_SCOPE', `This Admin key lacks the scope ${access.admin}.`)
+    ? refuse('INSUFFICIENT_SCOPE', `This Admin key lacks the scope ${access.admin}. Use a key that has it.`)
     : null
 }
 
-function checkPlan(ctx: ApiContext, caller: Caller): Refusal | null {
-  return planOf(ctx, caller.plan).isLaunch ? null : refuse('PLAN_REQUIRED', 'This needs the plan LAUNCH or higher.')
+/** Refuses what the plan of the workspace does not include. */
+export function checkPlan(ctx: ApiContext, caller: Caller): Refusal | null {
+  return planOf(ctx, caller.plan).isLaunch
+    ? null
+    : refuse('PLAN_REQUIRED', 'This needs the plan LAUNCH or higher. Ask the operator for another plan.')
 }

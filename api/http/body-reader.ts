@@ -3,15 +3,20 @@
  * CSV and TLS reports only the headers are checked; the handler reads the stream.
  *
  * koa-body collects the bytes. Its text mode without an encoding returns them unchanged, so invalid UTF-8 can be
- * refused and is not replaced by U+FFFD. Compressed bodies are refused: a broken compressed stream can end the process
- * outside of koa-body's error handling. Large bodies share a memory budget; beyond it a request gets 503 with
- * Retry-After.
+ * refused and is not replaced by U+FFFD. It never sees the Content-Encoding: a broken compressed stream can end the
+ * process outside of its error handling, so `gzip.ts` decompresses what it has collected. Large bodies share a memory
+ * budget (`body-budget.ts`), counted as decompressed; beyond it a request gets 503 with Retry-After. A client may
+ * disconnect at any time, also before its body is read.
  */
 import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 import type Koa from 'koa'
 import { HttpMethodEnum, koaBody } from 'koa-body'
 import type { Config } from '#config/load.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import { maxOctets } from '#src/submission/message-octets.ts'
+import { gunzipBytes, gunzipStream, type GunzipProblem } from './gzip.ts'
+import { createBodyBudget, type BodyMemory } from './body-budget.ts'
 import type { BodyKind } from './route.ts'
 
 export type BodyResult = CollectedBody | { readonly ok: false; readonly refusal: Refusal }
@@ -19,10 +24,13 @@ export type BodyResult = CollectedBody | { readonly ok: false; readonly refusal:
 export interface CollectedBody {
   readonly ok: true
   readonly kind: BodyKind
-  /** Null if the handler reads the body. */
+  /** Null if the handler reads the body, from `stream`. */
   readonly bytes: Buffer | null
-  /** JSON that api/large-bodies.ts parses outside of the event loop. */
+  readonly stream: Readable
+  /** JSON or a message that api/large-bodies.ts parses outside of the event loop. */
   readonly isLarge: boolean
+  /** What the body holds of the budget. */
+  readonly memory: BodyMemory
 }
 
 export type BodyReader = (koa: Koa.Context, wanted: BodyOptions) => Promise<BodyResult>
@@ -37,6 +45,9 @@ export interface BodyOptions {
 const OVERHEAD_BYTES = 1024 * 1024
 /** Smaller bodies do not count towards the budget and are parsed in the event loop, which takes at most 2 or 3 ms. */
 const LARGE_BYTES = 256 * 1024
+/** The same for values: a schema checks each, so a small body of very many takes longer than a large text. */
+const MANY_VALUES = 5000
+const COMMA = 0x2c
 const BUDGET_BYTES = 256 * 1024 * 1024
 /** The limit for forms and for requests without a key. */
 const SMALL_BYTES = 64 * 1024
@@ -45,6 +56,7 @@ const KINDS: Readonly<Record<BodyKind, { readonly type: string; readonly isType:
   json: { type: 'application/json', isType: /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i },
   form: { type: 'application/x-www-form-urlencoded', isType: /^application\/x-www-form-urlencoded\s*(?:;|$)/i },
   multipart: { type: 'multipart/form-data', isType: /^multipart\/form-data\s*;/i },
+  message: { type: 'message/rfc822', isType: /^message\/(?:rfc822|global)\s*(?:;|$)/i },
   csv: { type: 'text/csv', isType: /^text\/csv\s*(?:;|$)/i },
   tlsrpt: { type: 'application/tlsrpt+gzip', isType: /^application\/tlsrpt\+(?:gzip|json)\s*(?:;|$)/i },
 }
@@ -52,27 +64,84 @@ const KINDS: Readonly<Record<BodyKind, { readonly type: string; readonly isType:
 const STREAMED_KINDS: readonly BodyKind[] = ['csv', 'tlsrpt']
 const OTHER_CHARSET = /;\s*charset\s*=\s*(?!"?(?:utf-?8|us-ascii)\b)/i
 
-export function createBodyReader(config: Pick<Config, 'maxMessageBytes'>): BodyReader {
-  const limit = Math.ceil((config.maxMessageBytes * 4) / 3) + OVERHEAD_BYTES
-  const budget = Math.max(BUDGET_BYTES, limit)
-  const [collectLarge, collectSmall] = [collectorOf(limit), collectorOf(SMALL_BYTES)]
-  const inUse: BytesInUse = { bytes: 0 }
+type BodyConfig = Pick<Config, 'maxMessageBytes' | 'maxImportBytes'>
+
+export function createBodyReader(config: BodyConfig, budget = createBodyBudget(budgetBytes(config))): BodyReader {
+  const limits = limitsOf(config)
+  const collectors = new Map([...Object.values(limits), SMALL_BYTES].map((limit) => [limit, collectorOf(limit)]))
 
   return async (koa, { kinds, isUnauthenticated: isFromAnybody }) => {
     const { req } = koa
-    const accepted = validateHeaders(req, kinds, isFromAnybody ? SMALL_BYTES : limit)
+    const accepted = validateHeaders(req, kinds, (kind) =>
+      isFromAnybody ? SMALL_BYTES : limitFor(kind, kinds, limits),
+    )
     if (!accepted.ok) return accepted
-    if (STREAMED_KINDS.includes(accepted.kind)) return leaveUnread(koa, accepted.kind)
+    const memory = budget.open(koa.res)
+    if (STREAMED_KINDS.includes(accepted.kind))
+      return leaveUnread(koa, accepted, memory, config.maxImportBytes + OVERHEAD_BYTES)
     const length = Number(req.headers['content-length'] ?? 0)
-    if (inUse.bytes + length > budget)
-      return {
-        ok: false,
-        refusal: refuse('SERVICE_UNAVAILABLE', 'Too many large requests at the same time. Try again.', 1),
-      }
-    if (length > LARGE_BYTES) reserve(koa, inUse, length)
-    else if (req.headers['transfer-encoding'] !== undefined) reserveWhileReading(koa, inUse, budget)
-    return readBody(koa, accepted.limit > SMALL_BYTES ? collectLarge : collectSmall, accepted)
+    const hasRoom = length > LARGE_BYTES ? memory.reserve(length) : budget.hasRoom(length)
+    if (!hasRoom) return { ok: false, refusal: refusalWithoutRoom(memory) }
+    if (req.headers['transfer-encoding'] !== undefined) reserveWhileReading(req, memory)
+    const collected = await readBody(koa, collectors.get(accepted.limit) ?? collectorOf(accepted.limit), accepted)
+    const bytes =
+      collected.ok && accepted.isCompressed ? await decompress(collected.bytes, accepted, memory) : collected
+    if (!bytes.ok) return bytes
+    const { kind, limit } = accepted
+    const isLarge = isLargeKind(kind) && limit > SMALL_BYTES && isExpensive(kind, bytes.bytes)
+    return { ok: true, kind, bytes: bytes.bytes, isLarge, memory, stream: req }
   }
+}
+
+function budgetBytes(config: BodyConfig): number {
+  return Math.max(BUDGET_BYTES, ...Object.values(limitsOf(config)))
+}
+
+type BytesResult = { readonly ok: true; readonly bytes: Buffer } | { readonly ok: false; readonly refusal: Refusal }
+
+async function decompress(packed: Buffer, { limit }: AcceptedBody, memory: BodyMemory): Promise<BytesResult> {
+  const bytes = await memory.keepFor(gunzipBytes(packed, limit, (more) => memory.reserve(more)))
+  if (typeof bytes !== 'string') return { ok: true, bytes }
+  const refusal = bytes === 'no-memory' ? refusalWithoutRoom(memory) : refusalForGzip(bytes, limit)
+  return { ok: false, refusal }
+}
+
+/** The largest bodies of each kind, in bytes. */
+interface BodyLimits {
+  readonly json: number
+  readonly message: number
+  /** JSON with a complete message in base64. */
+  readonly messageInJson: number
+}
+
+function limitsOf(config: Pick<Config, 'maxMessageBytes'>): BodyLimits {
+  const inJson = (bytes: number): number => Math.ceil((bytes * 4) / 3) + OVERHEAD_BYTES
+  const message = maxOctets(config)
+  return { json: inJson(config.maxMessageBytes), message, messageInJson: inJson(message) }
+}
+
+function limitFor(kind: BodyKind, kinds: readonly BodyKind[], limits: BodyLimits): number {
+  if (kind === 'form' || kind === 'multipart') return SMALL_BYTES
+  if (kind === 'message') return limits.message
+  return kinds.includes('message') ? limits.messageInJson : limits.json
+}
+
+function isLargeKind(kind: BodyKind): boolean {
+  return kind === 'json' || kind === 'message'
+}
+
+const NO_MEMORY = refuse('SERVICE_UNAVAILABLE', 'Too many large requests at the same time. Try again.', 1)
+const ENDED_EARLY = invalid([{ path: '', message: 'the body ended early' }])
+
+/** A client that has gone is no reason for a 503 in the metrics. */
+function refusalWithoutRoom(memory: BodyMemory): Refusal {
+  return memory.isClosed ? ENDED_EARLY : NO_MEMORY
+}
+
+/** The refusal of a compressed body. `limit` is that of the decompressed bytes. */
+export function refusalForGzip(problem: GunzipProblem, limit: number): Refusal {
+  if (problem === 'no-memory') return NO_MEMORY
+  return problem === 'too-large' ? tooLarge(limit) : invalid([{ path: '', message: 'the body is not valid gzip' }])
 }
 
 type Collector = ReturnType<typeof koaBody>
@@ -83,7 +152,7 @@ function collectorOf(limit: number): Collector {
     urlencoded: false,
     multipart: false,
     text: true,
-    textTypes: ['json', '+json', 'urlencoded', 'multipart/form-data'],
+    textTypes: ['json', '+json', 'urlencoded', 'multipart/form-data', 'message/*'],
     textLimit: limit,
     encoding: '',
     // koa-body ignores DELETE by default
@@ -100,50 +169,44 @@ function collectorOf(limit: number): Collector {
 interface AcceptedBody {
   readonly ok: true
   readonly kind: BodyKind
-  /** Bytes. */
+  /** Bytes, after decompression. */
   readonly limit: number
-}
-
-interface BytesInUse {
-  bytes: number
-}
-
-function reserve(koa: Koa.Context, inUse: BytesInUse, bytes: number): void {
-  inUse.bytes += bytes
-  koa.res.once('close', () => {
-    inUse.bytes -= bytes
-  })
+  readonly isCompressed: boolean
 }
 
 /** A body without Content-Length is accepted, and its connection is closed when it exceeds the budget. */
-function reserveWhileReading(koa: Koa.Context, inUse: BytesInUse, budget: number): void {
-  let bytes = 0
-  koa.req.on('data', (chunk: Buffer) => {
-    bytes += chunk.length
-    inUse.bytes += chunk.length
-    if (inUse.bytes > budget) koa.req.destroy()
-  })
-  koa.res.once('close', () => {
-    inUse.bytes -= bytes
+function reserveWhileReading(req: IncomingMessage, memory: BodyMemory): void {
+  req.on('data', (chunk: Buffer) => {
+    // after the response, what still arrives is discarded: closing at once could lose the response
+    if (!memory.reserve(chunk.length) && !memory.isClosed) req.destroy()
   })
 }
 
 function validateHeaders(
   req: IncomingMessage,
   kinds: readonly BodyKind[],
-  largest: number,
+  limitOf: (kind: BodyKind) => number,
 ): AcceptedBody | { ok: false; refusal: Refusal } {
   const first = kinds[0] ?? 'json'
-  if (!hasBody(req)) return { ok: true, kind: first, limit: largest }
+  if (!hasBody(req)) return { ok: true, kind: first, limit: limitOf(first), isCompressed: false }
   const type = (req.headers['content-type'] ??= KINDS[first].type) // a missing type means the first accepted one
   const kind = kinds.find((one) => KINDS[one].isType.test(type))
   if (kind === undefined || OTHER_CHARSET.test(type))
     return unsupported(`Send the body as ${listTypes(kinds)} in UTF-8.`)
-  const coding = req.headers['content-encoding']
-  if (coding !== undefined && coding !== 'identity') return unsupported('Send the body without a Content-Encoding.')
-  const limit = kind === 'form' || kind === 'multipart' ? SMALL_BYTES : largest
+  const coding = takeCoding(req)
+  if (coding !== 'identity' && (coding !== 'gzip' || kind === 'tlsrpt'))
+    return unsupported('Send the body with the Content-Encoding gzip, or without one.')
+  const limit = limitOf(kind)
   const isTooLarge = kind !== 'csv' && Number(req.headers['content-length'] ?? 0) > limit
-  return isTooLarge ? { ok: false, refusal: tooLarge(limit) } : { ok: true, kind, limit }
+  if (isTooLarge) return { ok: false, refusal: tooLarge(limit) }
+  return { ok: true, kind, limit, isCompressed: coding === 'gzip' }
+}
+
+/** Removes the header, so that nothing else decompresses the body. */
+function takeCoding({ headers }: IncomingMessage): string {
+  const coding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase()
+  delete headers['content-encoding']
+  return coding === 'x-gzip' ? 'gzip' : coding
 }
 
 function unsupported(message: string): { ok: false; refusal: Refusal } {
@@ -155,9 +218,15 @@ function listTypes(kinds: readonly BodyKind[]): string {
 }
 
 /** Leaves the body to the handler. A client that sent `Expect: 100-continue` gets its 100. */
-function leaveUnread(koa: Koa.Context, kind: BodyKind): BodyResult {
+function leaveUnread(
+  koa: Koa.Context,
+  { kind, isCompressed }: AcceptedBody,
+  memory: BodyMemory,
+  limit: number,
+): BodyResult {
   if (koa.req.headers.expect !== undefined) koa.res.writeContinue()
-  return { ok: true, kind, bytes: null, isLarge: false }
+  const stream = isCompressed ? gunzipStream(koa.req, limit) : koa.req
+  return { ok: true, kind, bytes: null, isLarge: false, memory, stream }
 }
 
 function hasBody(req: IncomingMessage): boolean {
@@ -165,13 +234,13 @@ function hasBody(req: IncomingMessage): boolean {
 }
 
 function tooLarge(limit: number): Refusal {
-  return refuse('PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes.`)
+  return refuse('PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes. Send less in one request.`)
 }
 
 const NO_BYTES = Buffer.alloc(0)
 
-async function readBody(koa: Koa.Context, collect: Collector, { kind, limit }: AcceptedBody): Promise<BodyResult> {
-  if (!hasBody(koa.req)) return { ok: true, kind, bytes: NO_BYTES, isLarge: false }
+async function readBody(koa: Koa.Context, collect: Collector, { limit }: AcceptedBody): Promise<BytesResult> {
+  if (!hasBody(koa.req)) return { ok: true, bytes: NO_BYTES }
   if (koa.req.headers.expect !== undefined) koa.res.writeContinue()
   try {
     await collect(koa, noNext)
@@ -180,18 +249,28 @@ async function readBody(koa: Koa.Context, collect: Collector, { kind, limit }: A
   }
   const bytes: unknown = koa.request.body
   if (!Buffer.isBuffer(bytes)) throw new Error('the body was not collected as bytes')
-  return { ok: true, kind, bytes, isLarge: kind === 'json' && bytes.length > LARGE_BYTES }
+  return { ok: true, bytes }
+}
+
+function isExpensive(kind: BodyKind, bytes: Buffer): boolean {
+  if (bytes.length > LARGE_BYTES) return true
+  if (kind !== 'json' || bytes.length < 2 * MANY_VALUES) return false
+  let commas = 0
+  for (let at = bytes.indexOf(COMMA); at >= 0 && commas < MANY_VALUES; at = bytes.indexOf(COMMA, at + 1)) commas++
+  return commas >= MANY_VALUES
 }
 
 function noNext(): Promise<void> {
   return Promise.resolve()
 }
 
+/** The last one: the client disconnected before its body was read. */
+const EARLY_ENDS: readonly unknown[] = ['request.aborted', 'request.size.invalid', 'stream.not.readable']
+
 /** Errors of raw-body have a `type`. Anything else is a bug and is thrown again. */
 function refusalFor(error: unknown, limit: number): Refusal {
   const type = error instanceof Error && 'type' in error ? error.type : undefined
   if (type === 'entity.too.large') return tooLarge(limit)
-  if (type === 'request.aborted' || type === 'request.size.invalid')
-    return invalid([{ path: '', message: 'the body ended early' }])
+  if (EARLY_ENDS.includes(type)) return ENDED_EARLY
   throw error
 }

@@ -4,21 +4,28 @@ import type { Plan, Plans } from '#config/plans.ts'
 import type { Keyring } from '#src/auth/keys.ts'
 import type { AudienceQuery } from '#src/contacts/audiences.ts'
 import type { ContactFinder } from '#src/contacts/find-contact.ts'
+import type { MemberLister } from '#src/contacts/member-pages.ts'
 import type { Context } from '#src/context.ts'
 import type { EventWatch } from '#src/events/feed-watch.ts'
 import type { AttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import type { RequestRateLimiter } from '#src/rate-limits/request-rate.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
+import type { FileDownloads } from '#src/net/file-downloads.ts'
+import type { NodeMembership } from '#src/operator/node-membership.ts'
 import type { NoticeBuffer } from '#src/operator/notice-buffer.ts'
 import type { OperatorToken } from '#src/operator/token.ts'
 import type { Renderer } from '#src/templates/renderer.ts'
+import type { LinkPolicy } from '#src/tracking/link-policy.ts'
 import type { TrackingHitHandler } from '#src/tracking/hit-handler.ts'
+import type { ListPage } from './list-cursor.ts'
 import type { LargeBodyReader } from './request-reader.ts'
 import type { MailView } from './mail-view.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface ApiContext extends Context {
   readonly plans: Plans
+  /** This machine or container among those of the installation. */
+  readonly node: NodeMembership
   readonly oauthProviders: OAuthProviders
   readonly keyring: Keyring
   readonly operatorToken: OperatorToken
@@ -26,15 +33,18 @@ export interface ApiContext extends Context {
   readonly acceptor: Acceptor
   readonly renderer: Renderer
   readonly tracking: TrackingHitHandler
+  readonly linkPolicy: LinkPolicy
   readonly mailView: MailView
   readonly rate: RequestRateLimiter
   readonly attempts: AttemptLimiter
   readonly metrics: Metrics
   readonly eventWatch: EventWatch
   readonly contacts: ContactFinder
+  readonly listMembers: MemberLister
   /** One page of a workspace's audiences, as JSON. */
-  readonly audiencePages: (workspaceId: string, listing: AudienceQuery) => Promise<string>
+  readonly audiencePages: (workspaceId: string, listing: AudienceQuery & ListPage) => Promise<string>
   readonly largeBodies: LargeBodyReader
+  readonly downloads: FileDownloads
 }
 
 /** A plan by name. A name that the configuration no longer has means the free plan, never an unlimited one. */

@@ -185,16 +185,26 @@ describe('a slow client', () => {
     ['a body that never ends', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx'],
   ] as const)
     it(`${what}: 408 with an error body, and the connection is closed`, async () => {
-      const server = await listen({ byPrefix: [], app: (req) => void req.resume() }, 0, '127.0.0.1', SHORT)
+      const server = await listen(
+        { byPrefix: [], publicUrl: '', app: (req) => void req.resume() },
+        0,
+        '127.0.0.1',
+        SHORT,
+      )
       const received = await exchange(server.port, text)
       assert.match(received, /^HTTP\/1\.1 408 [^]*"error":"REQUEST_TIMEOUT"/)
       await server.stop(0)
     })
   it('a body that is read only in part: the response, and the connection is closed', async () => {
-    const server = await listen({ byPrefix: [], app: (req, res) => void answerEarly(req, res) }, 0, '127.0.0.1', {
-      ...SERVER_LIMITS,
-      lingerMs: 50,
-    })
+    const server = await listen(
+      { byPrefix: [], publicUrl: '', app: (req, res) => void answerEarly(req, res) },
+      0,
+      '127.0.0.1',
+      {
+        ...SERVER_LIMITS,
+        lingerMs: 50,
+      },
+    )
     const received = await exchange(server.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx')
     assert.match(received, /^HTTP\/1\.1 200 [^]*enough$/)
     await server.stop(0)

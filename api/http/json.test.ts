@@ -2,6 +2,7 @@ import { assert } from 'chai'
 import fc from 'fast-check'
 import { readJson } from './json.ts'
 
+const objectOf = (keys: number): string => `{${Array.from({ length: keys }, (_, i) => `"k${i}":1`).join(',')}}`
 const nested = (depth: number, open: string, close: string): string => open.repeat(depth) + close.repeat(depth)
 
 describe('strict JSON', () => {
@@ -62,6 +63,9 @@ describe('strict JSON', () => {
     ['the other half', '["\\udc00\\ud800"]', /surrogate/],
     ['100,000 brackets', nested(100_000, '[', ']'), /nested deeper/],
     ['100,000 objects', nested(100_000, '{"a":', '}'), /nested deeper/],
+    ['100,000 keys of an object', objectOf(100_000), /more than 2000 keys/],
+    ['too many keys in an object of a list', `[${objectOf(3)},${objectOf(2001)}]`, /more than 2000 keys/],
+    ['too many keys before they are parsed', objectOf(2001).slice(0, -1), /more than 2000 keys/],
     ['millions of small values', `[${'1,'.repeat(500_000)}1]`, /more than/],
   ]
   for (const [why, text, reason] of REFUSED) {
@@ -78,6 +82,12 @@ describe('strict JSON', () => {
     ['colons, braces and quotes in texts', '{"a":"b:{\\"c\\":1}\\\\","d":"}{"}', { a: 'b:{"c":1}\\', d: '}{' }],
     ['a text that looks like a key', '{"a":"b\\":1","c" : "\\\\"}', { a: 'b":1', c: '\\' }],
     ['brackets in texts', `{"a":"${'[{'.repeat(100)}"}`, { a: '[{'.repeat(100) }],
+    ['as many keys as are allowed', objectOf(2000), JSON.parse(objectOf(2000))],
+    [
+      'more in several objects',
+      `[${objectOf(1500)},${objectOf(1500)}]`,
+      [JSON.parse(objectOf(1500)), JSON.parse(objectOf(1500))],
+    ],
     ['a whole surrogate pair, escaped', '["\\ud83d\\ude00"]', ['😀']],
     ['the same key in different objects', '[{"a":1},{"a":2}]', [{ a: 1 }, { a: 2 }]],
     [

@@ -1,11 +1,11 @@
 /**
  * Parses untrusted JSON (RFC 8259), stricter than JSON.parse: it refuses duplicate keys, `__proto__`, NUL characters
- * (PostgreSQL's text type cannot store them) and lone surrogates, and also input nested or split into so many values
- * that it would need far more memory than it has bytes. Never throws; linear in the length of the text.
+ * (PostgreSQL's text type cannot store them) and lone surrogates, and also input nested or split into so many values or
+ * keys that it would need far more memory and time than it has bytes. Never throws; linear in the length of the text.
  *
  * Depth, number of values and duplicate keys are found by scanning the text outside of its strings. The scan costs more
- * than parsing an ordinary body, so it runs only if quick searches cannot exclude a problem: many brackets, a large
- * text, or more keys in the text than in the result.
+ * than parsing an ordinary body, so it runs only if quick searches cannot exclude a problem: many brackets or colons, a
+ * large text, or more keys in the text than in the result. A body with too many keys is refused before it is parsed.
  */
 export type JsonResult =
   | { readonly ok: true; readonly value: unknown }
@@ -14,6 +14,8 @@ export type JsonResult =
 const MAX_DEPTH = 64
 // A batch of 500 messages with 50 named recipients each has about 100,000 values.
 const MAX_VALUES = 400_000
+/** Objects have the fields of the API, or keys that a person has chosen. Each key costs far more than a value. */
+const MAX_OBJECT_KEYS = 2000
 
 /** Characters. Every value needs at least two. */
 const SMALL_LENGTH = 256 * 1024
@@ -32,7 +34,7 @@ const BACKSLASH = 0x5c
 export function readJson(text: string): JsonResult {
   if (text === '') return { ok: true, value: {} }
   const source = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text
-  const scan = isSmallAndShallow(source) ? null : scanText(source)
+  const scan = isSimple(source) ? null : scanText(source)
   if (scan?.ok === false) return scan
   let value: unknown
   try {
@@ -57,14 +59,18 @@ function fail(reason: string): JsonError {
   return { ok: false, reason }
 }
 
-/** Too short to have too many values, and with too few brackets to be too deep. */
-function isSmallAndShallow(text: string): boolean {
+/** Too short to have too many values, with too few brackets to be too deep, and too few colons for too many keys. */
+function isSimple(text: string): boolean {
   if (text.length > SMALL_LENGTH) return false
-  let brackets = 0
-  for (const bracket of ['{', '['])
-    for (let at = text.indexOf(bracket); at >= 0 && brackets <= MAX_DEPTH; at = text.indexOf(bracket, at + 1))
-      brackets++
-  return brackets <= MAX_DEPTH
+  const brackets = countUpTo(text, '{', MAX_DEPTH) + countUpTo(text, '[', MAX_DEPTH)
+  return brackets <= MAX_DEPTH && countUpTo(text, ':', MAX_OBJECT_KEYS) <= MAX_OBJECT_KEYS
+}
+
+/** How often the character occurs; stops one above `most`. */
+function countUpTo(text: string, character: string, most: number): number {
+  let count = 0
+  for (let at = text.indexOf(character); at >= 0 && count <= most; at = text.indexOf(character, at + 1)) count++
+  return count
 }
 
 /**
@@ -90,16 +96,23 @@ function scanText(text: string): { readonly ok: true; readonly keys: number } | 
   let keys = 0
   let depth = 0
   let values = 1
+  /** Keys of the open object at each depth. */
+  const keysAt = new Int32Array(MAX_DEPTH + 1)
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i)
     if (c === QUOTE) {
       i = endOfString(text, i + 1)
       if (i < 0) return fail('the body is not valid JSON')
-    } else if (c === COLON) keys++
-    else if (c === COMMA) values++
+    } else if (c === COLON) {
+      keys++
+      const ofObject = (keysAt[depth] ?? 0) + 1
+      keysAt[depth] = ofObject
+      if (ofObject > MAX_OBJECT_KEYS) return fail(`an object in the body has more than ${MAX_OBJECT_KEYS} keys`)
+    } else if (c === COMMA) values++
     else if (c === OPEN_OBJECT || c === OPEN_ARRAY) {
       values++
       if (++depth > MAX_DEPTH) return fail(`the body is nested deeper than ${MAX_DEPTH} levels`)
+      keysAt[depth] = 0
     } else if (c === CLOSE_OBJECT || c === CLOSE_ARRAY) depth--
   }
   return values > MAX_VALUES ? fail(`the body has more than ${MAX_VALUES} values`) : { ok: true, keys }

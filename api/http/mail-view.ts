@@ -7,6 +7,7 @@ import { renderDeferredMessage } from '#src/deferred-content/deferred-content.ts
 import { sql } from '#src/stores/sql.ts'
 import { weekly } from '#src/stores/weeks.ts'
 import type { Renderer } from '#src/templates/renderer.ts'
+import type { LinkPolicy } from '#src/tracking/link-policy.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { createTrackingCache } from '#src/tracking/settings.ts'
 import { createTrackingTokens } from '#src/tracking/tokens.ts'
@@ -21,6 +22,8 @@ export type MailViewResult =
   | { readonly kind: 'mail'; readonly mail: ViewedMail }
   /** The content is no longer stored, or its contact was deleted. */
   | { readonly kind: 'gone' }
+  /** Its sender is closed, or the operator blocked it. */
+  | { readonly kind: 'closed' }
   /** The token is invalid. */
   | { readonly kind: 'not-ours' }
 
@@ -42,7 +45,7 @@ const FIND_STORED = weekly(
   `,
 )
 
-export function createMailView(ctx: Context, renderer: Renderer): MailView {
+export function createMailView(ctx: Context, renderer: Renderer, policy: Pick<LinkPolicy, 'isOpen'>): MailView {
   const tokens = createTrackingTokens(ctx.encryption)
   const deps = { ctx, links: createLinks(ctx), tracking: createTrackingCache(ctx) }
 
@@ -61,6 +64,7 @@ export function createMailView(ctx: Context, renderer: Renderer): MailView {
     find: async (token) => {
       const ref = tokens.readHit('view', token)
       if (ref === null) return { kind: 'not-ours' }
+      if (!(await policy.isOpen(ref))) return { kind: 'closed' }
       const mail = await loadMail(ref.messageId, ref.n)
       return mail === null ? { kind: 'gone' } : { kind: 'mail', mail }
     },

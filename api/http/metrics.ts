@@ -22,7 +22,7 @@ export interface Metrics {
 const CACHE_MS = 1000
 
 export function createMetrics(
-  ctx: Pick<Context, 'db' | 'redis' | 'log'>,
+  ctx: Pick<Context, 'db' | 'redis' | 'clock' | 'log'>,
   batches: { readonly count: number; readonly messages: number },
   tracking: Pick<TrackingHitHandler, 'counts'>,
 ): Metrics {
@@ -40,7 +40,7 @@ export function createMetrics(
   function loadOthers(): Promise<ReportedSnapshot[]> {
     if (performance.now() - loadedAtMs < CACHE_MS) return others
     loadedAtMs = performance.now()
-    return (others = readMetrics(ctx.redis, own.process))
+    return (others = readMetrics(ctx, own.process))
   }
   return {
     observe: (route, status, seconds) => {

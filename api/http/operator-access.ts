@@ -5,7 +5,7 @@
  * push other notices out of the list. Without Redis each process counts for itself.
  */
 import { networkOf } from '#src/net/address-policy.ts'
-import { refuse, type Refusal } from '#src/platform/errors.ts'
+import { rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
 import type { AttemptLimit } from '#src/rate-limits/attempt-limits.ts'
 import type { ApiContext } from './context.ts'
 
@@ -22,7 +22,10 @@ export interface OperatorRequest {
 
 const TEN_MINUTES_MS = 10 * 60 * 1000
 export const MAX_REFUSED: AttemptLimit = { max: 10, windowMs: TEN_MINUTES_MS }
-const INVALID_TOKEN = refuse('UNAUTHORIZED', 'The operator token is missing or invalid.')
+const INVALID_TOKEN = refuse(
+  'UNAUTHORIZED',
+  'The operator token is missing or invalid. Send it as "Authorization: Bearer <token>".',
+)
 
 type AccessContext = Pick<ApiContext, 'attempts' | 'operatorToken' | 'notices' | 'log'>
 
@@ -39,7 +42,7 @@ export async function refuseOperator(ctx: AccessContext, request: OperatorReques
 }
 
 function limited(seconds: number): Refusal {
-  return refuse('RATE_LIMITED', 'Too many invalid operator tokens came from your network.', seconds)
+  return rateLimited('client_rate', 'Too many invalid operator tokens came from your network.', seconds)
 }
 
 function report(ctx: AccessContext, { id, address, route }: OperatorRequest): void {

@@ -1,7 +1,7 @@
 /** Sends responses and errors: JSON in the shape of the API contract, with their headers. */
 import { Readable } from 'node:stream'
 import type Koa from 'koa'
-import { ERRORS, type Refusal } from '#src/platform/errors.ts'
+import { ERRORS, type Detail, type Refusal } from '#src/platform/errors.ts'
 import type { ApiResponse } from './route.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -20,20 +20,51 @@ export function sendResponse(koa: Koa.Context, status: number, response: ApiResp
   koa.body = typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable ? body : JSON.stringify(body)
 }
 
+/** Adds the warnings to a JSON object; other bodies have no place for them. */
+export function withWarnings(response: ApiResponse, warnings: readonly Detail[]): ApiResponse {
+  const { body, type } = response
+  if (warnings.length === 0 || body === undefined || type !== undefined) return response
+  if (Buffer.isBuffer(body) || body instanceof Readable || Array.isArray(body)) return response
+  if (typeof body !== 'string') return { ...response, body: { ...body, warnings } }
+  if (!body.startsWith('{"')) return response
+  return { ...response, body: `${body.slice(0, -1)},"warnings":${JSON.stringify(warnings)}}` }
+}
+
+/** What an error names beside its cause. */
+export interface ErrorSource {
+  readonly requestId: string
+  /** PUBLIC_URL: the place of the documentation. */
+  readonly publicUrl: string
+  /** Unknown fields of the request. */
+  readonly warnings?: readonly Detail[]
+}
+
+/** The page that explains every code. */
+export const ERROR_DOCS_PATH = '/docs/errors'
+
 /** Sends an error as JSON, or as the given page. */
-export function sendRefusal(koa: Koa.Context, refusal: Refusal, page?: ApiResponse): void {
+export function sendRefusal(koa: Koa.Context, refusal: Refusal, source: ErrorSource, page?: ApiResponse): void {
   if (refusal.retryAfter !== undefined) koa.res.setHeader('Retry-After', refusal.retryAfter)
+  for (const [name, value] of Object.entries(refusal.headers ?? {})) koa.res.setHeader(name, value)
   if (refusal.error === 'UNAUTHORIZED') koa.res.setHeader('WWW-Authenticate', 'Bearer')
-  sendResponse(koa, ERRORS[refusal.error].status, page ?? { body: refusalBody(refusal) })
+  sendResponse(koa, ERRORS[refusal.error].status, page ?? { body: refusalBody(refusal, source) })
 }
 
 /** The body of every error. */
-export function refusalBody(refusal: Refusal): {
-  success: false
-  error: string
-  message: string
-  details?: Refusal['details']
-} {
-  const { error, message, details } = refusal
-  return details === undefined ? { success: false, error, message } : { success: false, error, message, details }
+export function refusalBody(
+  refusal: Refusal,
+  { requestId, publicUrl, warnings = [] }: ErrorSource,
+): Record<string, unknown> {
+  const { error, message, reason, findings, details } = refusal
+  return {
+    success: false,
+    error,
+    message,
+    ...(reason === undefined ? {} : { reason }),
+    ...(findings === undefined ? {} : { findings }),
+    ...(details === undefined ? {} : { details }),
+    doc_url: `${publicUrl.replace(/\/+$/, '')}${ERROR_DOCS_PATH}#${error}`,
+    request_id: requestId,
+    ...(warnings.length === 0 ? {} : { warnings }),
+  }
 }

@@ -21,10 +21,12 @@ export type Access = 'public' | 'operator' | 'any' | 'regular' | { readonly admi
 /**
  * The media types that a route accepts.
  * `json`: application/json. `form`: application/x-www-form-urlencoded; the body schema gets the fields as strings.
- * `multipart`: multipart/form-data, in the same way. `csv`: text/csv of any length; the handler reads it from
- * `request.bodyStream`, and the route has no body schema. `tlsrpt`: a TLS report (RFC 8460 §6.4), read in the same way.
+ * `multipart`: multipart/form-data, in the same way. `message`: message/rfc822; the body schema gets its octets as
+ * `{raw: Buffer}`. A route that accepts it takes complete messages, also in JSON, so its limit is larger. `csv`:
+ * text/csv of any length; the handler reads it from `request.bodyStream`, and the route has no body schema. `tlsrpt`: a
+ * TLS report (RFC 8460 §6.4), read in the same way.
  */
-export type BodyKind = 'json' | 'form' | 'multipart' | 'csv' | 'tlsrpt'
+export type BodyKind = 'json' | 'form' | 'multipart' | 'message' | 'csv' | 'tlsrpt'
 
 export interface ApiResponse {
   /** By default the status of the route. */
@@ -91,6 +93,8 @@ export interface Route<
   readonly access: A
   /** A plan below LAUNCH gets 403 PLAN_REQUIRED. */
   readonly needsLaunch?: true
+  /** It accepts messages: its responses have the headers of the quota. */
+  readonly countsQuota?: true
   readonly params?: P
   readonly query?: Q
   /** Converts all aliases to one canonical form, which the handler gets. Without a schema the body is not read. */

@@ -1,14 +1,15 @@
 /**
  * Answers open pixels and tracked links without koa. After a campaign these are most of all requests, and they need no
  * key, body or router; through koa each of them costs twice as much. The server passes requests here by the prefix of
- * their path. Only a GET with a valid token is answered; the rest goes to the application, where `routes/tracking.ts`
- * gives the same responses.
+ * their path. Only a GET with a valid token of an open sender is answered; the rest goes to the application, where
+ * `routes/tracking.ts` gives the same responses. The pixel of a closed sender is still an image, and no open.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HitRef } from '#src/tracking/tokens.ts'
 import type { LinkHit } from '#src/tracking/hit-handler.ts'
 import { clientAddress } from './client-address.ts'
 import type { ApiContext } from './context.ts'
+import { hostedMailHost, isServedByHost } from './hosted-mail-origin.ts'
 import { RESPONSE_HEADERS, HSTS, requestIdOf } from './headers.ts'
 import { recordRequest } from './request-log.ts'
 
@@ -43,13 +44,16 @@ export function createHitResponder(ctx: ApiContext, app: Handler): Handler {
     'Content-Type': 'image/gif',
     'Content-Length': String(PIXEL.length),
   })
+  const hostedHost = hostedMailHost(ctx.config)
   const linkHeaders = flatten({ ...common, ...LINK_HEADERS, 'Content-Length': '0' })
 
   async function answer(req: IncomingMessage, res: ServerResponse, hit: HitRef | LinkHit): Promise<void> {
     const startedAt = performance.now()
     const requestId = requestIdOf(req)
     const address = clientAddress(req, ctx.config.trustProxy)
-    await ctx.tracking.record(hit, { headers: req.headers, address, isHead: false })
+    const isOpen = await ctx.linkPolicy.isOpen(hit)
+    if (!isOpen && 'url' in hit) return app(req, res)
+    if (isOpen) await ctx.tracking.record(hit, { headers: req.headers, address, isHead: false })
     if ('url' in hit) res.writeHead(302, ['X-Request-Id', requestId, 'Location', hit.url, ...linkHeaders]).end()
     else res.writeHead(200, ['X-Request-Id', requestId, ...pixelHeaders]).end(PIXEL_TEXT, 'latin1')
     recordRequest(ctx, {
@@ -64,7 +68,8 @@ export function createHitResponder(ctx: ApiContext, app: Handler): Handler {
   }
 
   return (req, res) => {
-    const hit = req.method === 'GET' ? readHit(ctx, req.url ?? '') : null
+    const isHit = req.method === 'GET' && isServedByHost(hostedHost, req.headers.host, req.url ?? '')
+    const hit = isHit ? readHit(ctx, req.url ?? '') : null
     if (hit === null) return app(req, res)
     answer(req, res, hit).catch((error: unknown) => {
       ctx.log.error({ err: error }, 'failed to answer an open or a click')

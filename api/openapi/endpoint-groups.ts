@@ -54,7 +54,11 @@ export const ENDPOINT_GROUPS: readonly EndpointGroup[] = [
     pathPrefixes: ['webhooks'],
     description: 'Endpoints of yours that receive events, and their delivery log.',
   },
-  { name: 'Keys', pathPrefixes: ['integrations'], description: 'The API key of the request.' },
+  {
+    name: 'Keys',
+    pathPrefixes: ['integrations', 'api-keys'],
+    description: 'The API key of the request, and those of the workspace.',
+  },
   {
     name: 'Workspace',
     pathPrefixes: ['workspace', 'audit-log'],
@@ -77,7 +81,7 @@ export const ENDPOINT_GROUPS: readonly EndpointGroup[] = [
   },
   {
     name: 'Reference',
-    pathPrefixes: ['openapi.json', 'docs', 'api'],
+    pathPrefixes: ['', 'openapi.json', 'docs', 'api'],
     description: 'This API reference, for programs and for people.',
   },
 ]

@@ -1,5 +1,6 @@
 /** The errors of an endpoint in the OpenAPI document: its own, and those that its access and schemas imply. */
-import { ERRORS, type ErrorCode } from '#src/platform/errors.ts'
+import { ERRORS, invalid, refuse, type ErrorCode } from '#src/platform/errors.ts'
+import { refusalBody } from '#api/http/response.ts'
 import { headersOf, RATE_HEADERS } from './response-headers.ts'
 import type { Json, SchemaRegistry } from './schemas.ts'
 import type { AnyRoute } from '#api/http/route.ts'
@@ -71,9 +72,10 @@ function describeResponse(codes: readonly ErrorCode[], isPage: boolean, schemas:
 }
 
 function exampleOf(code: ErrorCode): Json {
-  const example = { success: false, error: code, message: `${ERRORS[code].when}.` }
-  if (code !== 'VALIDATION_ERROR') return example
-  return { ...example, message: 'subject: is required', details: [{ path: 'subject', message: 'is required' }] }
+  const source = { requestId: '019a9a00-0000-7000-8000-0000000000aa', publicUrl: 'https://mail.example.com' }
+  if (code === 'VALIDATION_ERROR') return refusalBody(invalid([{ path: 'subject', message: 'is required' }]), source)
+  const refusal = refuse(code, `${ERRORS[code].when}.`)
+  return refusalBody(code === 'RATE_LIMITED' ? { ...refusal, reason: 'request_rate' } : refusal, source)
 }
 
 function pascalOf(code: ErrorCode): string {

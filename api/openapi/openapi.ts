@@ -4,6 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { ZodType } from 'zod'
+import { completeDocument } from './complete.ts'
 import { ENDPOINT_GROUPS, groupOf } from './endpoint-groups.ts'
 import { createErrorResponses, type ErrorResponses } from './error-responses.ts'
 import { HEADERS, headersOf, listSuccessHeaders, isIdempotent } from './response-headers.ts'
@@ -73,7 +74,7 @@ function* buildSteps(routes: readonly AnyRoute[], publicUrl: string): Generator<
     }
   }
   const webhooks = webhooksOf(schemas)
-  return {
+  const document = {
     openapi: '3.1.0',
     info: { title: 'Mailstead', version: 'v1', description: API_DESCRIPTION },
     servers: [{ url: publicUrl }],
@@ -88,6 +89,8 @@ function* buildSteps(routes: readonly AnyRoute[], publicUrl: string): Generator<
       responses: books.errors.components,
     },
   }
+  yield
+  return completeDocument(document, routes)
 }
 
 function tagsOf(routes: readonly AnyRoute[]): Json[] {
@@ -158,19 +161,19 @@ const MEDIA_TYPES: Readonly<Record<BodyKind, string>> = {
   json: 'application/json',
   form: 'application/x-www-form-urlencoded',
   multipart: 'multipart/form-data',
+  message: 'message/rfc822',
   csv: 'text/csv',
   tlsrpt: 'application/tlsrpt+gzip',
 }
 const TEXT = { schema: { type: 'string' } }
+const TEXT_KINDS: ReadonlySet<BodyKind> = new Set(['message', 'csv', 'tlsrpt'])
 
 function requestBodyOf(spec: AnyRoute, schemas: SchemaRegistry): Json {
   const { body } = spec
   const kinds = spec.accepts ?? (body === undefined ? [] : (['json'] as const))
   if (kinds.length === 0) return {}
   const filled = body === undefined ? TEXT : contentFor(body, 'input', `${pascalOf(spec)}Body`, schemas)
-  const content = Object.fromEntries(
-    kinds.map((kind) => [MEDIA_TYPES[kind], kind === 'csv' || kind === 'tlsrpt' ? TEXT : filled]),
-  )
+  const content = Object.fromEntries(kinds.map((kind) => [MEDIA_TYPES[kind], TEXT_KINDS.has(kind) ? TEXT : filled]))
   return { requestBody: { required: body === undefined || !body.safeParse({}).success, content } }
 }
 
@@ -196,7 +199,7 @@ function jsonOf(answer: ZodType | undefined, name: string, schemas: SchemaRegist
   return answer === undefined ? {} : { 'application/json': contentFor(answer, 'output', name, schemas) }
 }
 
-/** Swagger UI shows the example of a schema only if it stands beside the reference to it. */
+/** Readers show the example of a schema only if it stands beside the reference to it. */
 function contentFor(schema: ZodType, io: 'input' | 'output', name: string, schemas: SchemaRegistry): Json {
   const examples = schema.meta()?.['examples']
   const example = Array.isArray(examples) ? { example: examples[0] as unknown } : {}

@@ -4,9 +4,10 @@
  * @throws if two different schemas have the same name, which is a mistake in the table of routes.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { z, type ZodType } from 'zod'
+import type { ZodType } from 'zod'
+import { COMPONENTS, toJsonSchema, type Json } from '#api/http/json-schema.ts'
 
-export type Json = Record<string, unknown>
+export type { Json }
 
 export interface SchemaRegistry {
   /** The schema inlined; parts that have an id are references. */
@@ -16,8 +17,6 @@ export interface SchemaRegistry {
   /** All components so far, by name. */
   readonly components: Readonly<Record<string, Json>>
 }
-
-const COMPONENTS = '#/components/schemas/'
 
 export function createSchemaRegistry(): SchemaRegistry {
   const components: Record<string, Json> = {}
@@ -55,23 +54,8 @@ export function createSchemaRegistry(): SchemaRegistry {
 }
 
 function toJson(schema: ZodType, io: 'input' | 'output'): Json {
-  const json = z.toJSONSchema(schema, {
-    io,
-    unrepresentable: 'any',
-    override: (one) => applyMeta(one.zodSchema, one.jsonSchema),
-  })
-  return simplify(JSON.parse(JSON.stringify(json).replaceAll('"#/$defs/', `"${COMPONENTS}`))) as Json
-}
-
-/** A `.meta` with one of these keys replaces the generated JSON Schema, which cannot express all that zod checks. */
-const TYPE_KEYS = ['type', 'oneOf', 'anyOf', '$ref']
-
-function applyMeta(schema: z.core.$ZodType, json: z.core.JSONSchema.BaseSchema): void {
-  const meta = z.globalRegistry.get(schema)
-  if (meta === undefined || !TYPE_KEYS.some((key) => key in meta)) return
-  for (const key of Object.keys(json)) delete json[key]
-  const { id: _, ...whole } = meta
-  Object.assign(json, whole)
+  const json = JSON.stringify(toJsonSchema(schema, io)).replaceAll('"#/$defs/', `"${COMPONENTS}`)
+  return simplify(JSON.parse(json)) as Json
 }
 
 /** Formats that make their long regular expression redundant. */

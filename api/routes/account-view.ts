@@ -1,7 +1,7 @@
 /** A connected account as the API shows it. The secret is never part of it. Pure. */
 import { z } from 'zod'
 import { SECURITIES } from '#config/oauth-providers.ts'
-import type { Account } from '#src/providers/accounts.ts'
+import { ACCOUNT_STATUSES, accountStatus, type Account } from '#src/providers/accounts.ts'
 import { TEST_STEPS, type TestResult } from '#src/providers/connection-tests.ts'
 import { timestamp } from '#api/http/response-schemas.ts'
 
@@ -19,7 +19,9 @@ export const accountSchema = z
     security: z.enum(SECURITIES),
     username: z.string(),
     addresses: z.array(z.string()).meta({ description: 'the addresses allowed in From' }),
-    status: z.enum(['active', 'paused']),
+    status: z.enum(ACCOUNT_STATUSES).meta({
+      description: 'untested: no test of these credentials has succeeded; its mail is attempted nevertheless',
+    }),
     paused_reason: z.string().nullable(),
     paused_at: timestamp.nullable(),
     connections: count,
@@ -42,6 +44,11 @@ export const connectionTestSchema = z
   })
   .meta({ id: 'AccountTest' })
 
+/** The response to new credentials. */
+export const testedAccountSchema = accountSchema
+  .extend({ test: connectionTestSchema.nullable().meta({ description: 'of new credentials; null if there is none' }) })
+  .meta({ id: 'TestedAccount' })
+
 export function presentAccount(account: Account): Record<string, unknown> {
   const { limits } = account
   return {
@@ -55,7 +62,7 @@ export function presentAccount(account: Account): Record<string, unknown> {
     security: account.security,
     username: account.username,
     addresses: account.addresses,
-    status: account.state,
+    status: accountStatus(account),
     paused_reason: account.pausedReason,
     paused_at: account.pausedAt?.toISOString() ?? null,
     connections: limits.connections,

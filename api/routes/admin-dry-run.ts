@@ -10,7 +10,7 @@ import { isUuid } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import { requestDryRun, findDryRun, type DryRunReport } from '#src/operator/dry-runs.ts'
 import { parseFilter } from '#src/operator/filter.ts'
-import { hasOutbound } from '#src/queue/lease.ts'
+import { hasOutbound } from '#src/queue/lease-observer.ts'
 import { recordAction } from '#src/operator/action-log.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
@@ -89,7 +89,8 @@ const show = route({
   errors: ['NOT_FOUND'],
   handle: async (ctx, { params: { id } }) => {
     const found = isUuid(id) ? await findDryRun(ctx.db, id) : { kind: 'none' as const }
-    if (found.kind === 'none') return refuse('NOT_FOUND', 'There is no such dry run.')
+    if (found.kind === 'none')
+      return refuse('NOT_FOUND', 'There is no such dry run. Start another one with admin-dry-run.')
     return respondWithReport(id, found.kind === 'done' ? found.report : null)
   },
 })

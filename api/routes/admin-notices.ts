@@ -6,9 +6,11 @@ import { z } from 'zod'
 import { refuse } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { acknowledgeNotices, listNotices, NOTICE_KIND_NAMES, type OperatorNotice } from '#src/operator/notices.ts'
-import { paging } from '#api/http/paging.ts'
+import { openPage } from '#api/http/list-cursor.ts'
+import { nextCursor, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { envelope, timestamp, plainResponse } from '#api/http/response-schemas.ts'
+import { envelope, nextCursorField, timestamp, plainResponse } from '#api/http/response-schemas.ts'
 import { operatorName } from './admin-queue.ts'
 
 const noticeSchema = z
@@ -35,12 +37,16 @@ const list = route({
   query: z.object({
     state: z.enum(['open', 'all']).default('open').meta({ description: '`all` includes acknowledged notices' }),
     limit: paging.shape.limit,
+    cursor: paging.shape.cursor,
   }),
-  response: envelope(z.object({ notices: z.array(noticeSchema) })),
+  response: envelope(z.object({ notices: z.array(noticeSchema), ...nextCursorField })),
   errors: ['VALIDATION_ERROR'],
-  handle: async (ctx, { query: { state, limit } }) => {
-    const notices = (await listNotices(ctx.db, { all: state === 'all', limit })).map(present)
-    return { body: { success: true, message: `${notices.length} notices.`, data: { notices } } }
+  handle: async (ctx, request) => {
+    const page = openPage(ctx, 'admin-list-notices', request)
+    if (isRefusal(page)) return page
+    const { items, next } = await listNotices(ctx.db, { ...page, all: request.query.state === 'all' })
+    const data = { notices: items.map(present), ...nextCursor(next, page) }
+    return { body: { success: true, message: `${items.length} notices.`, data } }
   },
 })
 
@@ -83,7 +89,8 @@ const acknowledge = route({
   handle: async (ctx, { body: { id = null }, headers, address }) => {
     const acknowledgement = { id, by: operatorName(headers, address), now: new Date(ctx.clock.now()) }
     const acknowledgedCount = id === null || isUuid(id) ? await acknowledgeNotices(ctx.db, acknowledgement) : 0
-    if (id !== null && acknowledgedCount === 0) return refuse('NOT_FOUND', 'There is no such open notice.')
+    if (id !== null && acknowledgedCount === 0)
+      return refuse('NOT_FOUND', 'There is no such open notice. List them with admin-list-notices.')
     return { body: { success: true, message: `${acknowledgedCount} notices acknowledged.` } }
   },
 })

@@ -25,9 +25,10 @@ import { TIER_NAMES } from '#src/queue/tiers.ts'
 import { isRefusal } from '#api/http/response.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { operatorOf } from '#api/http/audit.ts'
-import { paging } from '#api/http/paging.ts'
+import { openPage } from '#api/http/list-cursor.ts'
+import { nextCursor, paging } from '#api/http/paging.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
-import { envelope, timestamp } from '#api/http/response-schemas.ts'
+import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
 import { explanationResponse, presentExplanation } from './email-explanation.ts'
 
 const MAX_LENGTH = 255
@@ -51,9 +52,6 @@ async function readQueueFilter(ctx: ApiContext, given: FilterInput): Promise<Que
   return read.ok ? read.filter : invalid(read.details)
 }
 
-const INVALID_CURSOR = invalid([
-  { path: 'cursor', message: 'is not a valid cursor: use `next` of an earlier response' },
-])
 const count = z.int().min(0)
 const tier = z.enum(TIER_NAMES as [(typeof TIER_NAMES)[number], ...typeof TIER_NAMES])
 const state = z.enum(Object.keys(STATES) as [keyof typeof STATES, ...(keyof typeof STATES)[]])
@@ -80,18 +78,28 @@ const list = route({
   query: z.object({
     ...filterFields,
     limit: paging.shape.limit,
-    cursor: z.string().max(MAX_LENGTH).optional().meta({ description: '`next` of an earlier response' }),
+    cursor: paging.shape.cursor,
   }),
   status: 200,
-  response: envelope(z.object({ recipients: z.array(openRecipientSchema), next: z.string().nullable() })),
+  response: envelope(
+    z.object({ recipients: z.array(openRecipientSchema), next: z.string().nullable(), ...nextCursorField }),
+  ),
   errors: ['VALIDATION_ERROR'],
-  handle: async (ctx, { query: { limit, cursor: text, ...given } }) => {
-    const cursor = text === undefined ? null : readCursor(text)
-    if (text !== undefined && cursor === null) return INVALID_CURSOR
+  handle: async (ctx, request) => {
+    const { limit, cursor: _, ...given } = request.query
+    const page = openPage(ctx, 'admin-list-queue', request, (text) => (readCursor(text) === null ? null : text))
+    if (isRefusal(page)) return page
+    const [after] = page.at?.key ?? []
     const filter = await readQueueFilter(ctx, given)
     if (isRefusal(filter)) return filter
-    const { open, next } = await listOpen(ctx.db, filter, { limit, cursor })
-    const data = { recipients: open.map(presentOpenRecipient), next: next === null ? null : cursorText(next) }
+    const deps = { db: ctx.db, now: new Date(ctx.clock.now()), shapingFile: ctx.config.shapingFile }
+    const { open, next } = await listOpen(deps, filter, {
+      limit,
+      cursor: after === undefined ? null : readCursor(after),
+    })
+    const text = next === null ? null : cursorText(next)
+    const position = text === null ? null : { key: [text], before: 0, total: 0 }
+    const data = { recipients: open.map(presentOpenRecipient), next: text, ...nextCursor(position, page) }
     return { body: { success: true, message: `${open.length} recipients.`, data } }
   },
 })
@@ -218,18 +226,21 @@ const listOperatorActions = route({
   access: 'operator',
   query: z.object({
     limit: paging.shape.limit,
+    cursor: paging.shape.cursor,
     before: z.string().optional().meta({ description: 'the id of an action: list older ones' }),
   }),
   status: 200,
-  response: envelope(z.object({ actions: z.array(actionSchema) })),
+  response: envelope(z.object({ actions: z.array(actionSchema), ...nextCursorField })),
   errors: ['VALIDATION_ERROR'],
-  handle: async (ctx, { query: { limit, before } }) => {
+  handle: async (ctx, request) => {
+    const { before } = request.query
+    const page = openPage(ctx, 'admin-list-actions', request)
+    if (isRefusal(page)) return page
     if (before !== undefined && !isUuid(before))
       return invalid([{ path: 'before', message: 'is not the id of an action' }])
-    const actions = await listActions(ctx.db, { before: before ?? null, limit })
-    return {
-      body: { success: true, message: `${actions.length} actions.`, data: { actions: actions.map(presentAction) } },
-    }
+    const { items, next } = await listActions(ctx.db, { ...page, before: before ?? null })
+    const data = { actions: items.map(presentAction), ...nextCursor(next, page) }
+    return { body: { success: true, message: `${items.length} actions.`, data } }
   },
 })
 
@@ -245,7 +256,9 @@ const getOperatorAction = route({
   errors: ['NOT_FOUND'],
   handle: async (ctx, { params: { id } }) => {
     const action = isUuid(id) ? await findAction(ctx.db, id) : null
-    return action === null ? refuse('NOT_FOUND', 'There is no such action.') : respondWithAction(action)
+    return action === null
+      ? refuse('NOT_FOUND', 'There is no such action. Check the id in the response that started it.')
+      : respondWithAction(action)
   },
 })
 
@@ -261,12 +274,12 @@ const explain = route({
   errors: ['NOT_FOUND'],
   handle: async (ctx, { params }) => {
     const id = messageIdOf(params.id)
-    const { retryScale, reconcileSeconds } = ctx.config
-    const found =
-      id === null
-        ? null
-        : await explainMessage({ ...ctx, retryScale, reconcileSeconds }, null, id, new Date(ctx.clock.now()))
-    return found === null ? refuse('NOT_FOUND', 'There is no such email.') : { body: presentExplanation(found) }
+    const { retryScale, reconcileSeconds, shapingFile } = ctx.config
+    const deps = { ...ctx, retryScale, reconcileSeconds, shapingFile }
+    const found = id === null ? null : await explainMessage(deps, null, id, new Date(ctx.clock.now()))
+    return found === null
+      ? refuse('NOT_FOUND', 'There is no such email. Search for it with search-emails.')
+      : { body: presentExplanation(found) }
   },
 })
 

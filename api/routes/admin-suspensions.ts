@@ -1,13 +1,20 @@
 /**
- * Suspensions: mail that the operator stopped, by recipient domain, site, workspace, campaign or all of it, until
- * it is resumed or until a set time. Also the receivers that a reply rule suspended; the operator may resume those
- * early.
+ * Suspensions: mail that the operator stopped, by recipient domain, site, workspace, campaign or all of it, until it is
+ * resumed or until a set time, and everything of a workspace that abuses the service. Also the receivers that a reply
+ * rule suspended; the operator may resume those early.
  */
 import { z } from 'zod'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { parseSuspendable } from '#src/operator/filter.ts'
 import { recordAction } from '#src/operator/action-log.ts'
-import { listSuspensions, resume, suspend, SUSPENDABLE, type SuspensionTarget } from '#src/queue/suspensions.ts'
+import {
+  listSuspensions,
+  resume,
+  suspend,
+  SUSPENDABLE,
+  SUSPENSION_SCOPES,
+  type SuspensionTarget,
+} from '#src/queue/suspensions.ts'
 import { listReceiverSuspensions, resumeReceiver } from '#src/shaping/receiver-suspensions.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
@@ -26,6 +33,7 @@ const suspensionSchema = z
   .object({
     kind: z.enum(SUSPENDABLE),
     subject: z.string(),
+    scope: z.enum(SUSPENSION_SCOPES),
     reason: z.string(),
     created_at: timestamp,
     until: timestamp.nullable(),
@@ -90,8 +98,10 @@ const suspendRoute = route({
   name: 'admin-suspend',
   summary: 'Suspend mail: it waits without attempts',
   description:
-    'Give one of `domain`, `site`, `workspace`, `campaign`. An existing suspension gets the new reason and time. ' +
-    'Mail that a process is already sending is still sent.',
+    'Give one of `domain`, `site`, `workspace`, `campaign`. An existing suspension gets the new scope, reason and ' +
+    'time. Mail that a process is already sending is still sent. A suspension of a workspace covers everything: its ' +
+    'keys get 403, and its links, pages and hosted mail are switched off; an unsubscribe still works. With `scope: ' +
+    'mail` only its mail waits.',
   method: 'POST',
   paths: ['/admin/suspensions'],
   access: 'operator',
@@ -102,20 +112,30 @@ const suspendRoute = route({
     ...subjectFields,
     reason: z.string().trim().max(500, 'is too long').default('suspended by the operator'),
     until: time.nullish(),
+    scope: z.enum(SUSPENSION_SCOPES).optional().meta({
+      description: '`all`, the default for a workspace: also its keys, links, pages and hosted mail; `mail`: its mail',
+    }),
   }),
-  handle: async (ctx, { body: { reason, until = null, ...given }, headers, address }) => {
+  handle: async (ctx, { body: { reason, until = null, scope: wanted, ...given }, headers, address }) => {
     if (until !== null && until.getTime() <= ctx.clock.now())
       return invalid([{ path: 'until', message: 'must be in the future' }])
     const read = await parseSuspendable(given, ctx.db)
     if (!read.ok) return invalid(read.details)
-    await suspend(ctx, read.stopped, reason, until)
+    const isWorkspace = read.stopped.kind === 'workspace'
+    if (wanted === 'all' && !isWorkspace) return invalid([{ path: 'scope', message: 'all is for a workspace only' }])
+    const scope = wanted ?? (isWorkspace ? 'all' : 'mail')
+    const what = scope === 'all' ? 'Everything' : 'Mail'
+    await suspend(ctx, { ...read.stopped, scope }, reason, until)
     await recordAction(
       ctx,
       { verb: 'suspend', subject: actionSubject(read.stopped), reason, by: operatorName(headers, address) },
       'done',
     )
     return {
-      body: { success: true, message: `Mail of the ${read.stopped.kind} ${read.stopped.subject} is suspended.` },
+      body: {
+        success: true,
+        message: `${what} of the ${read.stopped.kind} ${read.stopped.subject} is suspended.`,
+      },
     }
   },
 })
@@ -143,7 +163,8 @@ const resumeRoute = route({
       return resumeMailToReceiver(ctx, receiver, operatorName(headers, address))
     const read = await parseSuspendable(given, ctx.db)
     if (!read.ok) return invalid(read.details)
-    if (!(await resume(ctx, read.stopped))) return refuse('NOT_FOUND', 'There is no such suspension.')
+    if (!(await resume(ctx, read.stopped)))
+      return refuse('NOT_FOUND', 'There is no such suspension. List them with admin-list-suspensions.')
     await recordAction(
       ctx,
       { verb: 'resume', subject: actionSubject(read.stopped), reason: '', by: operatorName(headers, address) },
@@ -156,7 +177,8 @@ const resumeRoute = route({
 })
 
 async function resumeMailToReceiver(ctx: ApiContext, receiver: string, by: string): Promise<ApiResponse | Refusal> {
-  if ((await resumeReceiver(ctx, receiver)) === 0) return refuse('NOT_FOUND', 'There is no such suspension.')
+  if ((await resumeReceiver(ctx, receiver)) === 0)
+    return refuse('NOT_FOUND', 'There is no such suspension. List them with admin-list-suspensions.')
   await recordAction(ctx, { verb: 'resume', subject: { receiver: receiver }, reason: '', by }, 'done')
   return { body: { success: true, message: `Mail to ${receiver} is resumed.` } }
 }

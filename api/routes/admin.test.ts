@@ -279,8 +279,9 @@ describe("the operator's endpoints", () => {
     }
   })
   it('explain a message of any workspace', async () => {
+    const id = await send('x@a.example', other)
     await ok(call('POST', '/suspensions', { workspace: other.workspaceId, reason: 'unpaid' }))
-    const data = await ok(call('GET', `/emails/explain/${await send('x@a.example', other)}`))
+    const data = await ok(call('GET', `/emails/explain/${id}`))
     assert.strictEqual(data['held_by'], 'suspension')
     assert.match(textOf(data['says']), /its workspace .* is suspended by the operator: unpaid/)
     assert.strictEqual((await call('GET', '/emails/explain/em_0')).status, 404)

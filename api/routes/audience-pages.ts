@@ -7,16 +7,20 @@ import { z } from 'zod'
 import { createBatcher } from '#src/concurrency/batcher.ts'
 import { listAudiences, type Audience, type AudienceQuery } from '#src/contacts/audiences.ts'
 import type { Context } from '#src/context.ts'
+import { mapPage } from '#src/stores/page.ts'
+import type { ListPage } from '#api/http/list-cursor.ts'
 import { pageData } from '#api/http/paging.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
 
 /** Resolves to the JSON of the response. */
-export type AudiencePages = (workspaceId: string, listing: AudienceQuery) => Promise<string>
+export type AudiencePages = (workspaceId: string, listing: AudienceListing) => Promise<string>
+
+export type AudienceListing = AudienceQuery & ListPage
 
 interface PageRequest {
   readonly key: string
   readonly workspaceId: string
-  readonly listing: AudienceQuery
+  readonly listing: AudienceListing
 }
 
 type AudiencePageDeps = Pick<Context, 'db' | 'config'>
@@ -24,8 +28,9 @@ type AudiencePageDeps = Pick<Context, 'db' | 'config'>
 export function createAudiencePages(deps: AudiencePageDeps): AudiencePages {
   const batcher = createBatcher((requests: PageRequest[]) => renderPages(deps, requests), { max: 500, concurrency: 2 })
   return (workspaceId, listing) => {
-    const { page, limit, sort, direction } = listing
-    return batcher.add({ key: `${workspaceId} ${page} ${limit} ${sort} ${direction}`, workspaceId, listing })
+    const { page, limit, sort, direction, at } = listing
+    const key = JSON.stringify([workspaceId, page, limit, sort, direction, at ?? String(at)])
+    return batcher.add({ key, workspaceId, listing })
   }
 }
 
@@ -39,13 +44,13 @@ async function renderPages(deps: AudiencePageDeps, requests: readonly PageReques
 }
 
 async function renderPage({ db, config }: AudiencePageDeps, { workspaceId, listing }: PageRequest): Promise<string> {
-  const { audiences, total } = await listAudiences(db, workspaceId, listing)
+  const found = await listAudiences(db, workspaceId, listing)
   const data = pageData(
     'audiences',
-    { items: audiences.map((found) => presentAudience(config, found)), total },
+    mapPage(found, (audience) => presentAudience(config, audience)),
     listing,
   )
-  return JSON.stringify({ success: true, message: `${total} audiences.`, data })
+  return JSON.stringify({ success: true, message: `${found.total} audiences.`, data })
 }
 
 const count = z.int().min(0)

@@ -12,8 +12,7 @@ const BASE = '/public/audiences'
 describe('/public/audiences', () => {
   let api: TestApi
   let tenant: Tenant
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     api = await startApi({ SUBSCRIBE_BASE_URL: 'https://join.example' })
   })
   after(() => api.stop())

@@ -16,7 +16,9 @@ import { refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { audienceResponse, audiencesResponse, presentAudience } from './audience-pages.ts'
 import type { ApiContext } from '#api/http/context.ts'
+import { openPage } from '#api/http/list-cursor.ts'
 import { paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { sortBy, sortDir } from '#api/http/sorting.ts'
 
@@ -24,7 +26,7 @@ const ACCESS = { admin: 'audiences:manage' } as const
 const MAX_NAME = 255
 const MAX_DESCRIPTION = 2000
 
-export const NO_AUDIENCE = refuse('NOT_FOUND', 'There is no such audience.')
+export const NO_AUDIENCE = refuse('NOT_FOUND', 'There is no such audience. List them with get-audiences.')
 
 const byId = z.object({ id: z.string({ error: 'is required' }).min(1, 'is required') })
 const sort = sortBy(AUDIENCE_SORTS, 'createdAt')
@@ -34,7 +36,7 @@ const listQuery = paging
     sortBy: sort,
     sortDir: direction,
   })
-  .transform((given) => ({ page: given.page, limit: given.limit, sort: given.sortBy, direction: given.sortDir }))
+  .transform(({ sortBy: by, sortDir: way, ...rest }) => ({ ...rest, sort: by, direction: way }))
 
 /** One line of text without control characters. */
 const nameField = z
@@ -75,7 +77,12 @@ const list = route({
   status: 200,
   response: audiencesResponse,
   errors: [],
-  handle: async (ctx, { caller, query }) => ({ body: await ctx.audiencePages(caller.workspaceId, query) }),
+  handle: async (ctx, request) => {
+    const { caller, query } = request
+    const page = openPage(ctx, 'get-audiences', request)
+    if (isRefusal(page)) return page
+    return { body: await ctx.audiencePages(caller.workspaceId, { ...query, ...page }) }
+  },
 })
 
 const get = route({

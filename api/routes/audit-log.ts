@@ -6,19 +6,21 @@ import { z } from 'zod'
 import { invalid } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { listAuditEntries, type AuditEntry, type AuditFilter } from '#src/operator/audit-log.ts'
-import { paging } from '#api/http/paging.ts'
+import { mapPage, type Page } from '#src/stores/page.ts'
+import { openPage, type ListPage } from '#api/http/list-cursor.ts'
+import { nextCursor, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { envelope, timestamp } from '#api/http/response-schemas.ts'
+import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
 
 const text = z.string().max(320, 'is too long').optional()
-const uuid = z.string().refine(isUuid, 'must be a UUID').optional()
 const filterFields = {
   object_type: text.meta({ description: 'the kind of object, such as `api_key` or `domain`' }),
   object_id: text.meta({ description: 'the id of the object; for a suppression its address' }),
   action: text.meta({ description: 'the operation of this API, such as `delete-domain`, or a command' }),
   actor: text.meta({ description: 'the id of an API key' }),
   limit: paging.shape.limit,
-  cursor: uuid.meta({ description: '`next` of an earlier response' }),
+  cursor: paging.shape.cursor,
 }
 
 const values = z.record(z.string(), z.unknown()).nullable()
@@ -28,11 +30,15 @@ const entrySchema = z
     created_at: timestamp,
     workspace_id: z.uuid().nullable().meta({ description: 'null: of the whole service' }),
     actor: z.object({
-      type: z.enum(['key', 'operator', 'cli']),
-      id: z.string().nullable().meta({
-        description:
-          'the id of the API key; for the operator the name in `X-Operator`, or the user and host of a command',
-      }),
+      type: z.enum(['key', 'operator', 'cli', 'mailbox']),
+      id: z
+        .string()
+        .nullable()
+        .meta({
+          description:
+            'the id of the API key; the address of a mailbox whose owner connected it; for the operator the name in ' +
+            '`X-Operator`, or the user and host of a command',
+        }),
       name: z.string().nullable().meta({ description: 'the name of the API key, while it exists' }),
     }),
     ip_address: z.string().nullable(),
@@ -47,7 +53,7 @@ const entrySchema = z
     after: values,
   })
   .meta({ id: 'AuditEntry' })
-const response = envelope(z.object({ entries: z.array(entrySchema), next: z.string().nullable() }))
+const response = envelope(z.object({ entries: z.array(entrySchema), next: z.string().nullable(), ...nextCursorField }))
 
 const DESCRIPTION =
   'Newest first. An update has only the fields that changed. Secrets are never in it, long values are cut, and a ' +
@@ -64,9 +70,12 @@ const list = route({
   status: 200,
   response,
   errors: ['VALIDATION_ERROR'],
-  handle: async (ctx, { caller, query: { limit, ...given } }) => {
-    const entries = await listAuditEntries(ctx.db, { workspaceId: caller.workspaceId, ...filterOf(given) }, limit)
-    return respond(entries.map(forWorkspace), limit)
+  handle: async (ctx, request) => {
+    const { caller, query } = request
+    const page = openPage(ctx, 'list-audit-log', request, idOfEntry)
+    if (isRefusal(page)) return page
+    const found = await listAuditEntries(ctx.db, { workspaceId: caller.workspaceId, ...filterOf(query) }, page)
+    return respond(mapPage(found, forWorkspace), page)
   },
 })
 
@@ -81,34 +90,38 @@ const listAll = route({
   status: 200,
   response,
   errors: ['VALIDATION_ERROR'],
-  handle: async (ctx, { query: { limit, workspace_id: workspaceId = null, ...given } }) => {
+  handle: async (ctx, request) => {
+    const { workspace_id: workspaceId = null, ...given } = request.query
+    const page = openPage(ctx, 'admin-list-audit-log', request, idOfEntry)
+    if (isRefusal(page)) return page
     if (workspaceId !== null && !isUuid(workspaceId))
       return invalid([{ path: 'workspace_id', message: 'must be a UUID' }])
-    return respond(await listAuditEntries(ctx.db, { workspaceId, ...filterOf(given) }, limit), limit)
+    return respond(await listAuditEntries(ctx.db, { workspaceId, ...filterOf(given) }, page), page)
   },
 })
 
-type FilterFields = Readonly<
-  Partial<Record<'object_type' | 'object_id' | 'action' | 'actor' | 'cursor', string | undefined>>
->
+type FilterFields = Readonly<Partial<Record<'object_type' | 'object_id' | 'action' | 'actor', string | undefined>>>
 
 function filterOf({
   object_type: kind,
   object_id: object,
   action,
   actor,
-  cursor: before,
 }: FilterFields): Omit<AuditFilter, 'workspaceId'> {
-  return { kind, object, action, actor, before }
+  return { kind, object, action, actor }
 }
 
 function forWorkspace(entry: AuditEntry): AuditEntry {
-  return entry.actorKind === 'key' ? entry : { ...entry, actor: '', address: null }
+  const isTheirs = entry.actorKind === 'key' || entry.actorKind === 'mailbox'
+  return isTheirs ? entry : { ...entry, actor: '', address: null }
 }
 
-function respond(entries: readonly AuditEntry[], limit: number): { readonly body: object } {
-  const next = entries.length < limit ? null : (entries.at(-1)?.id ?? null)
-  const data = { entries: entries.map(present), next }
+/** Reads `next`, which is the id of an entry. */
+const idOfEntry = (next: string): string | null => (isUuid(next) ? next : null)
+
+function respond({ items: entries, next: position }: Page<AuditEntry>, page: ListPage): { readonly body: object } {
+  const next = entries.length < page.limit ? null : (entries.at(-1)?.id ?? null)
+  const data = { entries: entries.map(present), next, ...nextCursor(position, page) }
   return { body: { success: true, message: `${entries.length} entries.`, data } }
 }
 

@@ -7,7 +7,10 @@ import { listCalls, dryRunForContact, type WebhookCallRow } from '#src/automatio
 import type { AutomationDryRun } from '#src/automations/dry-run.ts'
 import { STEP_KINDS } from '#src/automations/step-kinds.ts'
 import { refuse } from '#src/platform/errors.ts'
+import { mapPage } from '#src/stores/page.ts'
+import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
 import { findOwnAutomation, byId, NO_AUTOMATION, READ } from './automations.ts'
@@ -37,15 +40,18 @@ const listCallsRoute = route({
   status: 200,
   response: pagedList('calls', callSchema),
   errors: ['NOT_FOUND'],
-  handle: async (ctx, { caller, params, query }) => {
+  handle: async (ctx, request) => {
+    const { caller, params } = request
+    const page = openPage(ctx, 'get-automation-calls', request)
+    if (isRefusal(page)) return page
     const automation = await findOwnAutomation(ctx, caller.workspaceId, params.id)
     if (automation === null) return NO_AUTOMATION
-    const { items, total } = await listCalls(ctx.db, automation.id, query)
+    const found = await listCalls(ctx.db, automation.id, page)
     return {
       body: {
         success: true,
-        message: `${total} calls.`,
-        data: pageData('calls', { items: items.map(presentCall), total }, query),
+        message: `${found.total} calls.`,
+        data: pageData('calls', mapPage(found, presentCall), page),
       },
     }
   },
@@ -111,7 +117,8 @@ const dryRun = route({
       assumptions: assumed,
       nowMs: ctx.clock.now(),
     })
-    if (rehearsal === null) return refuse('NOT_FOUND', 'There is no contact with this email.')
+    if (rehearsal === null)
+      return refuse('NOT_FOUND', 'There is no contact with this email. Create it with add-contact.')
     return { body: { success: true, message: `${rehearsal.steps.length} steps.`, data: presentRehearsal(rehearsal) } }
   },
 })

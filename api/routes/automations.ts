@@ -19,7 +19,10 @@ import { aliasOf, nonEmptyLine } from '#src/campaigns/content.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import type { ApiContext } from '#api/http/context.ts'
+import { mapPage } from '#src/stores/page.ts'
+import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { pagedList } from '#api/http/response-schemas.ts'
 import { automationResponse, automationRow, presentAutomationRow, respondWithAutomation } from './automation-view.ts'
@@ -27,7 +30,7 @@ import { automationResponse, automationRow, presentAutomationRow, respondWithAut
 export const READ = { admin: 'automations:read' } as const
 export const WRITE = { admin: 'automations:write' } as const
 export const byId = z.object({ id: z.string() })
-export const NO_AUTOMATION = refuse('NOT_FOUND', 'There is no such automation.')
+export const NO_AUTOMATION = refuse('NOT_FOUND', 'There is no such automation. List them with get-automations.')
 const MAX_NAME = 255
 
 const statusField = z.string().transform((text, sink): Status => {
@@ -149,9 +152,12 @@ const list = route({
   status: 200,
   response: pagedList('automations', automationRow),
   errors: [],
-  handle: async (ctx, { caller, query }) => {
-    const found = await listAutomations(ctx.db, caller.workspaceId, { ...query, status: query.status ?? null })
-    const data = pageData('automations', { items: found.items.map(presentAutomationRow), total: found.total }, query)
+  handle: async (ctx, request) => {
+    const { caller, query } = request
+    const page = openPage(ctx, 'get-automations', request)
+    if (isRefusal(page)) return page
+    const found = await listAutomations(ctx.db, caller.workspaceId, { ...page, status: query.status ?? null })
+    const data = pageData('automations', mapPage(found, presentAutomationRow), page)
     return { body: { success: true, message: `${found.total} automations.`, data } }
   },
 })

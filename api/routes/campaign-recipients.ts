@@ -17,9 +17,11 @@ import { findCampaign } from '#src/campaigns/store.ts'
 import { invalid } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { paging } from '#api/http/paging.ts'
+import { openPage } from '#api/http/list-cursor.ts'
+import { nextCursor, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { envelope, timestamp } from '#api/http/response-schemas.ts'
+import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
 import { ACCESS, byId, NO_CAMPAIGN } from './campaign-view.ts'
 
 const filterField = z
@@ -48,13 +50,19 @@ const list = route({
   query: z.object({
     limit: paging.shape.limit,
     after: z.string().max(64).optional().meta({ description: '`next` of the previous page' }),
+    cursor: paging.shape.cursor,
     filter: filterField,
   }),
   status: 200,
-  response: envelope(z.object({ recipients: z.array(recipientSchema), next: nullableText })),
+  response: envelope(z.object({ recipients: z.array(recipientSchema), next: nullableText, ...nextCursorField })),
   errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
-  handle: async (ctx, { caller, params, query }) => {
-    const { limit, after = null } = query
+  handle: async (ctx, request) => {
+    const { caller, params, query } = request
+    const page = openPage(ctx, 'list-campaign-recipients', request)
+    if (isRefusal(page)) return page
+    const { limit } = query
+    // a client repeats `after` with the cursor: it is the start of the first page only
+    const after = page.at?.key[0] ?? query.after ?? null
     if (!(await campaignExists(ctx, caller.workspaceId, params.id))) return NO_CAMPAIGN
     if (after !== null && !isUuid(after)) return invalid([{ path: 'after', message: 'is not a cursor of this list' }])
     const rows = await readLedger(ctx.db, {
@@ -62,14 +70,16 @@ const list = route({
       campaignId: params.id,
       filter: query.filter ?? null,
       after,
-      limit,
+      limit: limit + 1, // one more shows whether there is a next page
     })
-    const next = rows.length < limit ? null : (rows.at(-1)?.contact_id ?? null)
+    const shown = rows.slice(0, limit)
+    const next = shown.length < limit ? null : (shown.at(-1)?.contact_id ?? null)
+    const position = rows.length > limit && next !== null ? { key: [next], before: 0, total: 0 } : null
     return {
       body: {
         success: true,
-        message: `${rows.length} recipients.`,
-        data: { recipients: rows.map(presentRecipient), next },
+        message: `${shown.length} recipients.`,
+        data: { recipients: shown.map(presentRecipient), next, ...nextCursor(position, page) },
       },
     }
   },

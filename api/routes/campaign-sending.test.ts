@@ -99,13 +99,23 @@ describe('campaigns before they are sent', () => {
   it('a red finding blocks the start unless it is forced', async () => {
     const id = await create(0)
     assert.deepEqual(codes(await preview(id), 'red'), ['nobody'])
-    assert.strictEqual((await campaigns.call('POST', `/${id}/start`)).status, 409)
+    const refused = await campaigns.call('POST', `/${id}/start`)
+    assert.deepEqual(
+      [refused.status, refused.body['findings']],
+      [409, [{ code: 'nobody', message: 'the campaign has no recipients', may_force: true }]],
+    )
+    assert.match(textOf(refused.body['message']), /no recipients\. .*\{"force": true\}/)
     assert.strictEqual((await campaigns.call('POST', `/${id}/start`, { force: true })).status, 200)
   })
   it('force does not start a campaign that must not be sent', async () => {
     const id = await create(1, { html: '<p>no way out</p>' })
     const answer = await campaigns.call('POST', `/${id}/start`, { force: true })
     assert.strictEqual(answer.status, 409)
+    assert.match(textOf(answer.body['message']), /no-unsubscribe-link cannot be forced/)
+    assert.deepEqual(
+      listOf(answer.body['findings']).map((one) => [one['code'], one['may_force']]),
+      [['no-unsubscribe-link', false]],
+    )
     assert.deepEqual(codes(await preview(id), 'red'), ['no-unsubscribe-link'])
   })
   it('the time is accepted under all of its aliases', async () => {
@@ -151,11 +161,12 @@ describe('campaigns before they are sent', () => {
     const { from, to } = CAMPAIGN_MOVES[move as keyof typeof PATHS]
     for (const status of ['DRAFT', 'SCHEDULED', 'SENDING', 'PAUSED', 'SENT', 'COMPLETED', 'FAILED', 'CANCELLED']) {
       const isFrom = (from as readonly string[]).includes(status)
-      it(`${path} of a ${status} campaign: ${isFrom ? to : '409'}`, async () => {
+      const isRepeated = move === 'cancel' && status === 'CANCELLED'
+      it(`${path} of a ${status} campaign: ${isFrom || isRepeated ? to : '409'}`, async () => {
         const id = await create(1)
         await api.db.query('UPDATE campaigns SET status = $2, scheduled_at = now() WHERE id = $1', [id, status])
         const answer = await campaigns.call('POST', `/${id}/${path}`)
-        assert.strictEqual(answer.status, isFrom ? 200 : 409, JSON.stringify(answer.body))
+        assert.strictEqual(answer.status, isFrom || isRepeated ? 200 : 409, JSON.stringify(answer.body))
         assert.strictEqual(textOf((await campaigns.show(id))['status']), isFrom ? to : status)
       })
     }

@@ -83,6 +83,7 @@ const schedule = route({
   method: 'POST',
   paths: ['/public/campaigns/:id/schedule'],
   access: ACCESS,
+  needsLaunch: true,
   params: byId,
   body: scheduleBody,
   status: 200,
@@ -159,7 +160,9 @@ const plainMoves = PLAIN_MOVES.map(({ move, path, summary, message: done, change
           if (moved.kind === 'moved') await also?.(tx, name)
           return moved
         })
-        return respondWithMove(ctx, name, result, done)
+        // a client without a response cancels again
+        const isRepeated = move === 'cancel' && result.kind === 'wrong-state' && result.status === 'CANCELLED'
+        return respondWithMove(ctx, name, isRepeated ? { kind: 'moved', status: result.status } : result, done)
       }),
   }),
 )
@@ -205,10 +208,10 @@ const resend = route({
       )
       if (result.kind === 'not-found') return NO_CAMPAIGN
       if (result.kind === 'too-many')
-        return refuse('CONFLICT', 'The workspace has reached its maximum number of campaigns.')
+        return refuse('CONFLICT', 'The workspace has its maximum of campaigns that have not ended. Delete a draft.')
       return result.kind === 'created'
         ? respondWithCampaign(ctx, result.campaign, 'Campaign created.')
-        : refuse('CONFLICT', `The campaign is ${result.status}; it has no recipients yet.`)
+        : refuse('CONFLICT', `The campaign is ${result.status}; it has no recipients yet. Start it first.`)
     }),
 })
 
@@ -260,13 +263,24 @@ async function respondWithMove(
   message: string,
 ): HandlerResult {
   if (result.kind === 'not-found') return NO_CAMPAIGN
-  if (result.kind === 'wrong-state') return refuse('CONFLICT', `The campaign is ${result.status}.`)
+  if (result.kind === 'wrong-state')
+    return refuse('CONFLICT', `The campaign is ${result.status}, which does not allow this. Get it to see its state.`)
   const campaign = await findCampaign(ctx.db, name.workspaceId, name.id)
   return campaign === null ? NO_CAMPAIGN : respondWithCampaign(ctx, campaign, message)
 }
 
-function refuseBlocked(blocks: readonly Pick<StartBlocker, 'message'>[]): Refusal {
-  return refuse('CONFLICT', `The campaign cannot be sent: ${blocks.map(({ message }) => message).join('; ')}.`)
+type Blocker = Pick<StartBlocker, 'code' | 'message' | 'mayForce'>
+
+/** Names the findings, and whether `force` helps. */
+function refuseBlocked(blockers: readonly Blocker[]): Refusal {
+  const findings = blockers.map(({ code, message, mayForce }) => ({ code, message, may_force: mayForce }))
+  const fatal = blockers.filter(({ mayForce }) => !mayForce).map(({ code }) => code)
+  const next =
+    fatal.length === 0
+      ? 'Correct this, or send it anyway with {"force": true} in the request.'
+      : `Correct this: ${fatal.join(', ')} cannot be forced.`
+  const message = `The campaign cannot be sent: ${blockers.map((one) => one.message).join('; ')}. ${next}`
+  return { ...refuse('CONFLICT', message), findings }
 }
 
 /** Refuses a campaign whose preview has red findings; the start itself checks only some of them. */

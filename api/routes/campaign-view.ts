@@ -11,7 +11,7 @@ import { envelope, timestamp } from '#api/http/response-schemas.ts'
 export const ACCESS = { admin: 'campaigns:manage' } as const
 export const byId = z.object({ id: z.string() })
 export const CAMPAIGN_STATE_NAMES = Object.keys(CAMPAIGN_STATES) as [CampaignState, ...CampaignState[]]
-export const NO_CAMPAIGN = refuse('NOT_FOUND', 'There is no such campaign.')
+export const NO_CAMPAIGN = refuse('NOT_FOUND', 'There is no such campaign. List them with get-campaigns.')
 
 const count = z.int().min(0)
 const nullableText = z.string().nullable()

@@ -20,7 +20,10 @@ import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { isHtml } from '#src/mail/html-detection.ts'
 import type { ApiContext } from '#api/http/context.ts'
+import { mapPage } from '#src/stores/page.ts'
+import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { pagedList } from '#api/http/response-schemas.ts'
 import {
@@ -137,7 +140,10 @@ const create = route({
     if (refusal !== null) return refusal
     const campaign = await createCampaign(ctx.db, caller.workspaceId, body)
     if (campaign === null)
-      return refuse('CONFLICT', `A workspace has at most ${MAX_CAMPAIGNS} campaigns that have not ended.`)
+      return refuse(
+        'CONFLICT',
+        `A workspace has at most ${MAX_CAMPAIGNS} campaigns that have not ended. Delete a draft.`,
+      )
     return respondWithCampaign(ctx, campaign, 'Campaign created.')
   },
 })
@@ -152,9 +158,12 @@ const list = route({
   status: 200,
   response: pagedList('campaigns', campaignRow),
   errors: [],
-  handle: async (ctx, { caller, query }) => {
-    const found = await listCampaigns(ctx.db, caller.workspaceId, { ...query, status: query.status ?? null })
-    const data = pageData('campaigns', { items: found.items.map(presentCampaign), total: found.total }, query)
+  handle: async (ctx, request) => {
+    const { caller, query } = request
+    const page = openPage(ctx, 'get-campaigns', request)
+    if (isRefusal(page)) return page
+    const found = await listCampaigns(ctx.db, caller.workspaceId, { ...page, status: query.status ?? null })
+    const data = pageData('campaigns', mapPage(found, presentCampaign), page)
     return { body: { success: true, message: `${found.total} campaigns.`, data } }
   },
 })
@@ -224,7 +233,10 @@ export const CAMPAIGN_ROUTES: readonly AnyRoute[] = [create, list, get, update, 
 
 function refuseUnchanged(result: NotChanged): Refusal {
   if (result.kind === 'not-found') return NO_CAMPAIGN
-  return refuse('CONFLICT', `The campaign is ${result.status}; only a DRAFT can be changed or deleted.`)
+  return refuse(
+    'CONFLICT',
+    `The campaign is ${result.status}; only a DRAFT can be changed or deleted. Create another one.`,
+  )
 }
 
 /** `text` without `body` is the text part if the draft has HTML; otherwise it is the body. */

@@ -10,7 +10,10 @@ import { refuse } from '#src/platform/errors.ts'
 import { hexOf, isUuid } from '#src/platform/id.ts'
 import { findCaptured, deleteCaptured, listCaptured, type CapturedEntry, type InboxMail } from '#src/sandbox/inbox.ts'
 import type { ApiContext } from '#api/http/context.ts'
+import { mapPage } from '#src/stores/page.ts'
+import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
 
@@ -54,7 +57,7 @@ const byId = z.object({ id: z.string() })
 const deletedResponse = envelope(z.object({ deleted: z.int() }))
 const NO_CAPTURED_EMAIL = refuse(
   'NOT_FOUND',
-  'There is no such captured email. Captured emails are stored for seven days.',
+  'There is no such captured email. List them with get-captured-emails; they are stored for seven days.',
 )
 
 const list = route({
@@ -71,13 +74,16 @@ const list = route({
   status: 200,
   response: pagedList('emails', capturedSummarySchema),
   errors: [],
-  handle: async (ctx, { caller, query }) => {
-    const { items, total } = await listCaptured(ctx.db, caller.workspaceId, query)
+  handle: async (ctx, request) => {
+    const { caller } = request
+    const page = openPage(ctx, 'get-captured-emails', request)
+    if (isRefusal(page)) return page
+    const found = await listCaptured(ctx.db, caller.workspaceId, page)
     return {
       body: {
         success: true,
-        message: `${total} captured emails.`,
-        data: pageData('emails', { items: items.map(presentSummary), total }, query),
+        message: `${found.total} captured emails.`,
+        data: pageData('emails', mapPage(found, presentSummary), page),
       },
     }
   },

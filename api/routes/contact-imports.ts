@@ -19,9 +19,12 @@ import {
 } from '#src/imports/imports.ts'
 import { storeUpload } from '#src/imports/upload.ts'
 import { flag } from '#api/http/boolean-field.ts'
-import { pageData, paging } from '#api/http/paging.ts'
+import { mapPage } from '#src/stores/page.ts'
+import { openPage } from '#api/http/list-cursor.ts'
+import { nextCursor, pageData, paging, wholeLimit } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
+import { envelope, nextCursorField, timestamp, pagedList } from '#api/http/response-schemas.ts'
 import { NO_AUDIENCE } from './audiences.ts'
 
 const ACCESS = { admin: 'contacts:write' } as const
@@ -105,7 +108,7 @@ const importSchema = z
   .meta({ id: 'ContactImport' })
 const importResponse = envelope(importSchema).meta({ id: 'ContactImportAnswer' })
 
-const NO_IMPORT = refuse('NOT_FOUND', 'There is no such import.')
+const NO_IMPORT = refuse('NOT_FOUND', 'There is no such import. List them with list-imports.')
 
 const start = route({
   name: 'import-contacts',
@@ -126,7 +129,7 @@ const start = route({
     if (audience === null) return NO_AUDIENCE
     const { maxImportBytes } = ctx.config
     if (Number(headers['content-length'] ?? 0) > maxImportBytes)
-      return refuse('PAYLOAD_TOO_LARGE', `The file is larger than ${maxImportBytes} bytes.`)
+      return refuse('PAYLOAD_TOO_LARGE', `The file is larger than ${maxImportBytes} bytes. Split it.`)
     const stored = await storeUpload(ctx, { ...query, workspaceId }, source)
     if (stored.kind === 'refused') return stored.refusal
     const created = await findImport(ctx.db, workspaceId, stored.importId)
@@ -146,9 +149,12 @@ const list = route({
   response: pagedList('imports', importSchema),
   errors: [],
   query: paging,
-  handle: async (ctx, { caller, query }) => {
-    const found = await listImports(ctx.db, caller.workspaceId, query)
-    const data = pageData('imports', { items: found.items.map(presentImport), total: found.total }, query)
+  handle: async (ctx, request) => {
+    const { caller } = request
+    const page = openPage(ctx, 'list-imports', request)
+    if (isRefusal(page)) return page
+    const found = await listImports(ctx.db, caller.workspaceId, page)
+    const data = pageData('imports', mapPage(found, presentImport), page)
     return { body: { success: true, message: `${found.total} imports.`, data } }
   },
 })
@@ -184,21 +190,33 @@ const getErrors = route({
   paths: ['/public/contacts/imports/:id/errors'],
   access: ACCESS,
   params: byPath,
-  query: z.object({ format: z.enum(['json', 'csv'], 'must be json or csv').default('json') }),
+  query: z.object({
+    format: z.enum(['json', 'csv'], 'must be json or csv').default('json').meta({ description: 'csv has all of them' }),
+    limit: wholeLimit,
+    cursor: paging.shape.cursor,
+  }),
   status: 200,
   produces: ['text/csv'],
   errors: ['NOT_FOUND'],
   response: envelope(
-    z.object({ errors: z.array(rowError), failed: count.meta({ description: 'rows that were not imported' }) }),
+    z.object({
+      errors: z.array(rowError),
+      failed: count.meta({ description: 'rows that were not imported' }),
+      ...nextCursorField,
+    }),
   ),
-  handle: async (ctx, { caller, params, query }) => {
+  handle: async (ctx, request) => {
+    const { caller, params, query } = request
+    const page = openPage(ctx, 'get-import-errors', request)
+    if (isRefusal(page)) return page
     const found = isUuid(params.id) ? await findImport(ctx.db, caller.workspaceId, params.id) : null
     if (found === null) return NO_IMPORT
-    const errors = await listErrors(ctx.db, found.id)
-    if (query.format === 'json')
-      return {
-        body: { success: true, message: `${found.failed} rows failed.`, data: { errors, failed: found.failed } },
-      }
+    if (query.format === 'json') {
+      const { items, next } = await listErrors(ctx.db, found.id, page)
+      const data = { errors: items, failed: found.failed, ...nextCursor(next, page) }
+      return { body: { success: true, message: `${found.failed} rows failed.`, data } }
+    }
+    const { items: errors } = await listErrors(ctx.db, found.id)
     const rows = errors.map(({ line, column, message, value }) => [String(line), column ?? '', message, value ?? ''])
     return {
       body: writeRows([['line', 'column', 'message', 'value'], ...rows]),
@@ -221,7 +239,7 @@ const cancel = route({
   handle: async (ctx, { caller, params }) => {
     const result = isUuid(params.id) ? await cancelImport(ctx.db, caller.workspaceId, params.id) : 'none'
     if (result === 'none') return NO_IMPORT
-    if (result === 'ended before') return refuse('CONFLICT', 'The import has already ended.')
+    if (result === 'ended before') return refuse('CONFLICT', 'The import has already ended. Get it to see its result.')
     return { body: { success: true, message: 'Import cancelled.', data: { id: params.id, status: 'cancelled' } } }
   },
 })

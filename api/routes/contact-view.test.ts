@@ -8,8 +8,7 @@ describe('/public/contacts', () => {
   let api: TestApi
   let tenant: Tenant
   let audienceId: string
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     api = await startApi()
   })
   after(() => api.stop())

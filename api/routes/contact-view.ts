@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { ContactDetails } from '#src/contacts/find-contact.ts'
-import type { AudienceMember } from '#src/contacts/member-pages.ts'
+import type { AudienceMember } from '#src/contacts/audience-member.ts'
 import { timestamp } from '#api/http/response-schemas.ts'
 
 const STATUSES = ['subscribed', 'unsubscribed'] as const

@@ -8,7 +8,6 @@ import { findAudience } from '#src/contacts/audiences.ts'
 import { deleteContact, updateContact, type ChangeResult } from '#src/contacts/change-contact.ts'
 import type { ContactSelector } from '#src/contacts/find-contact.ts'
 import { unsubscribe } from '#src/contacts/membership.ts'
-import { listMembers } from '#src/contacts/member-pages.ts'
 import { emailRule } from '#src/contacts/field-rules.ts'
 import { saveContacts } from '#src/contacts/save-contacts.ts'
 import { MEMBER_SORTS } from '#src/contacts/member-sorts.ts'
@@ -19,7 +18,9 @@ import { addBody, updateBody } from './contact-fields.ts'
 import { fullContact, presentFull, presentSlim, slimContact } from './contact-view.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { flag } from '#api/http/boolean-field.ts'
+import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, pagedList } from '#api/http/response-schemas.ts'
 import { sortBy, sortDir } from '#api/http/sorting.ts'
@@ -27,7 +28,7 @@ import { NO_AUDIENCE } from './audiences.ts'
 
 const READ = { admin: 'contacts:read' } as const
 const WRITE = { admin: 'contacts:write' } as const
-const NO_CONTACT = refuse('NOT_FOUND', 'There is no such contact.')
+const NO_CONTACT = refuse('NOT_FOUND', 'There is no such contact. List them with get-contacts.')
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
 
 const listQuery = paging
@@ -46,6 +47,7 @@ const listQuery = paging
       audienceId: audienceId || z.NEVER,
       page: given.page,
       limit: given.limit,
+      cursor: given.cursor,
       sort: given.sortBy,
       direction: given.sortDir,
       isSubscribedOnly: given.subscribedOnly || given.subscribed_only,
@@ -101,10 +103,17 @@ const list = route({
   status: 200,
   response: pagedList('contacts', slimContact),
   errors: ['NOT_FOUND'],
-  handle: async (ctx, { caller, query }) => {
-    const found = isUuid(query.audienceId) ? await listMembers(ctx.db, caller.workspaceId, query) : null
+  handle: async (ctx, request) => {
+    const { caller, query } = request
+    const page = openPage(ctx, 'get-contacts', request)
+    if (isRefusal(page)) return page
+    const { workspaceId, keyId } = caller
+    const { sort, direction, isSubscribedOnly, audienceId } = query
+    const listing = { ...page, sort, direction, isSubscribedOnly, audienceId, keyId: keyId ?? workspaceId }
+    const found = isUuid(query.audienceId) ? await ctx.listMembers(workspaceId, listing) : null
     if (found === null) return NO_AUDIENCE
-    const data = pageData('contacts', { items: found.members.map(presentSlim), total: found.total }, query)
+    const { members, ...rest } = found
+    const data = pageData('contacts', { ...rest, items: members.map(presentSlim) }, page)
     return { body: { success: true, message: `${found.total} contacts.`, data } }
   },
 })
@@ -182,11 +191,13 @@ const remove = route({
   paths: ['/public/contacts/delete-contact'],
   access: WRITE,
   query: byName,
-  status: 204,
+  status: 200,
+  response: idResponse,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller: { workspaceId }, query: { contact } }) => {
     const id = await findContactId(ctx, workspaceId, contact)
-    return id !== null && (await ctx.db.transaction((tx) => deleteContact(tx, workspaceId, id))) ? {} : NO_CONTACT
+    const isDeleted = id !== null && (await ctx.db.transaction((tx) => deleteContact(tx, workspaceId, id)))
+    return isDeleted ? { body: { success: true, message: 'Contact deleted.', data: { id } } } : NO_CONTACT
   },
 })
 
@@ -230,7 +241,7 @@ const CONSTRAINTS: Readonly<Record<string, Refusal>> = {
   contacts_attributes_size: invalid([
     { path: 'custom_attributes', message: 'too large together with the stored attributes' },
   ]),
-  contacts_email_key: refuse('CONFLICT', 'Another contact has this address.'),
+  contacts_email_key: refuse('CONFLICT', 'Another contact has this address. Get that one, and update or delete it.'),
 }
 
 /** Turns the violation of a known constraint into a refusal; rethrows other errors. */

@@ -1,61 +1,50 @@
 /**
- * GET /docs: the reference page, built in the browser from /openapi.json. The service delivers all of its files, so
- * it works offline.
+ * The pages for developers: GET / says what this server is, GET /docs is the API reference. Both are made here from the
+ * table of routes and are complete without scripts; the service delivers all of their files, so they work offline.
  */
 import { z } from 'zod'
 import { refuse } from '#src/platform/errors.ts'
+import type { ApiContext } from '#api/http/context.ts'
 import { ASSETS, readDocsFiles, type DocsFiles } from '#api/openapi/docs-assets.ts'
-import { IMMUTABLE, NOT_MODIFIED_RESPONSE, REVALIDATE, respondTagged } from '#api/http/etag.ts'
+import { buildOpenApiInSteps } from '#api/openapi/openapi.ts'
+import { renderReference } from '#api/openapi/reference-page.ts'
+import { renderStartPage } from '#api/openapi/start-page.ts'
+import {
+  IMMUTABLE,
+  NOT_MODIFIED_RESPONSE,
+  REVALIDATE,
+  respondTagged,
+  withCompression,
+  type TaggedText,
+} from '#api/http/etag.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 
-/**
- * Scripts and styles are files of this service, nothing is inline; Swagger UI uses data: images. Requests may go only
- * to this server and to its public URL, which may have another host name.
- */
-function contentSecurityPolicy(publicUrl: string): string {
-  return [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    `connect-src 'self' ${new URL(publicUrl).origin}`,
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ')
-}
+/** Style and script are files of this service, and nothing is inline. The pages request nothing else. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  'img-src data:',
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+const PAGE_HEADERS = { ...REVALIDATE, 'Content-Security-Policy': CONTENT_SECURITY_POLICY }
+const HTML = 'text/html; charset=utf-8'
 
-/** Reads the files once: they do not change while the process runs. After an error the next request reads again. */
-function createFileLoader(): () => Promise<DocsFiles> {
-  let reading: Promise<DocsFiles> | null = null
+/** Makes a value at the first request: it does not change while the process runs. After an error, the next retries. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null
   return () => {
-    reading ??= readDocsFiles().catch((error: unknown) => {
-      reading = null
+    made ??= make().catch((error: unknown) => {
+      made = null
       throw error
     })
-    return reading
+    return made
   }
 }
 
-const loadFiles = createFileLoader()
-
-const page = route({
-  name: 'docs',
-  summary: 'Show the API reference page',
-  method: 'GET',
-  paths: ['/docs'],
-  atRoot: true,
-  access: 'public',
-  status: 200,
-  produces: ['text/html'],
-  additionalResponses: NOT_MODIFIED_RESPONSE,
-  errors: [],
-  handle: async (ctx, { headers }) =>
-    respondTagged((await loadFiles()).page, headers, {
-      ...REVALIDATE,
-      'Content-Security-Policy': contentSecurityPolicy(ctx.config.publicUrl),
-    }),
-})
+const loadFiles: () => Promise<DocsFiles> = once(readDocsFiles)
 
 const asset = route({
   name: 'docs-asset',
@@ -72,7 +61,7 @@ const asset = route({
   handle: async (_ctx, { params, headers }) => {
     const found = (await loadFiles()).assets.get(params.name)
     return found === undefined
-      ? refuse('NOT_FOUND', 'There is no such file.')
+      ? refuse('NOT_FOUND', 'There is no such file. See /docs.')
       : respondTagged(found, headers, IMMUTABLE)
   },
 })
@@ -89,4 +78,45 @@ const redirect = route({
   handle: () => Promise.resolve({ headers: { Location: '/docs' } }),
 })
 
-export const DOCS_ROUTES: readonly AnyRoute[] = [page, asset, redirect]
+const loadStartPage = once(async () => withCompression(renderStartPage((await loadFiles()).urls), HTML))
+
+const start = route({
+  name: 'start-page',
+  summary: 'Show what this server is and where to go next',
+  method: 'GET',
+  paths: ['/'],
+  atRoot: true,
+  access: 'public',
+  status: 200,
+  produces: ['text/html'],
+  additionalResponses: NOT_MODIFIED_RESPONSE,
+  errors: [],
+  handle: async (_ctx, { headers }) => respondTagged(await loadStartPage(), headers, PAGE_HEADERS),
+})
+
+/** Calls `listRoutes` at the first request, because the table contains these routes. */
+export function docsRoutes(listRoutes: () => readonly AnyRoute[]): readonly AnyRoute[] {
+  const load = async ({ config }: ApiContext): Promise<TaggedText> => {
+    const [document, { urls }] = await Promise.all([buildOpenApiInSteps(listRoutes(), config.publicUrl), loadFiles()])
+    return withCompression(renderReference(document, urls), HTML)
+  }
+  const pages = new WeakMap<ApiContext, () => Promise<TaggedText>>()
+  const page = route({
+    name: 'docs',
+    summary: 'Show the API reference page',
+    method: 'GET',
+    paths: ['/docs'],
+    atRoot: true,
+    access: 'public',
+    status: 200,
+    produces: ['text/html'],
+    additionalResponses: NOT_MODIFIED_RESPONSE,
+    errors: [],
+    handle: async (ctx, { headers }) => {
+      const loadPage = pages.get(ctx) ?? once(() => load(ctx))
+      pages.set(ctx, loadPage)
+      return respondTagged(await loadPage(), headers, PAGE_HEADERS)
+    },
+  })
+  return [start, page, asset, redirect]
+}

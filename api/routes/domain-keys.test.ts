@@ -8,8 +8,7 @@ import { refused } from './domains.test-data.ts'
 describe('/public/domains', () => {
   let api: TestApi
   let other: Tenant
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     api = await startApi()
     other = await api.addTenant()
   })

@@ -1,5 +1,6 @@
 /** Creates a sending key for a verified domain or a connected account. */
 import { z } from 'zod'
+import { resolveKeyPrefix } from '#src/auth/key-prefix.ts'
 import { createKey } from '#src/auth/keys.ts'
 import { invalid, refuse } from '#src/platform/errors.ts'
 import { hexOf, isUuid } from '#src/platform/id.ts'
@@ -86,7 +87,7 @@ export const createDomainKey = route({
       return invalid([{ path: 'expires_at', message: 'is in the past' }])
     const keyFields = {
       kind: 'regular',
-      prefix: ctx.config.keyPrefix,
+      prefix: await resolveKeyPrefix(ctx.db, ctx.config),
       workspaceId: caller.workspaceId,
       name,
       expiresAt,
@@ -96,7 +97,7 @@ export const createDomainKey = route({
       return invalid([
         { path: 'custom_domain_id', message: `${key.domain} is not verified (${key.status}): verify it first` },
       ])
-    if (key.kind === 'no-account') return refuse('NOT_FOUND', 'There is no such account.')
+    if (key.kind === 'no-account') return refuse('NOT_FOUND', 'There is no such account. List them with list-accounts.')
     if (key.kind !== 'created') return NO_DOMAIN
     const apiKey = {
       id: key.id,

@@ -7,10 +7,9 @@ import { HOST, SERVICE_ZONE, domainCalls, refused } from './domains.test-data.ts
 describe('/public/domains', () => {
   let api: TestApi
   let dns: TestDns
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     dns = await startDns(structuredClone(SERVICE_ZONE))
-    api = await startApi({ DNS_SERVERS: dns.server, HOSTNAME: HOST, PUBLIC_URL: `https://${HOST}` })
+    api = await startApi({ DNS_SERVERS: dns.server, MAILSTEAD_HOSTNAME: HOST, PUBLIC_URL: `https://${HOST}` })
   })
   after(async () => {
     await api.stop()

@@ -7,12 +7,13 @@ import type { Config } from '#config/load.ts'
 import { REGION_NAMES, type Region } from '#config/regions.ts'
 import type { Domain } from '#src/domains/domains.ts'
 import type { RecordCheck } from '#src/domains/inspect-records.ts'
+import { recommendationsOf } from '#src/domains/recommendations.ts'
 import { domainRecords, serviceHostsOf, removableRecords, trackingNameOf } from '#src/domains/records.ts'
 import { DOMAIN_STATES, type DomainStatus } from '#src/domains/domain-status.ts'
 import { refuse, type Refusal } from '#src/platform/errors.ts'
 import { timestamp } from '#api/http/response-schemas.ts'
 
-export const NO_DOMAIN: Refusal = refuse('NOT_FOUND', 'There is no such domain.')
+export const NO_DOMAIN: Refusal = refuse('NOT_FOUND', 'There is no such domain. List them with get-domains.')
 
 const statusName = z.enum(Object.keys(DOMAIN_STATES) as [DomainStatus, ...DomainStatus[]])
 const partStatus = z.enum(['pending', 'verified', 'failed'])
@@ -56,6 +57,9 @@ export const domainSchema = z
     dns_records_to_remove: z
       .array(z.object({ type: z.string(), name: z.string(), value: z.string() }))
       .meta({ description: 'records of replaced DKIM keys that can be removed from the zone' }),
+    recommendations: z
+      .array(z.string())
+      .meta({ description: 'what to publish besides the required records, such as MAIL FROM; empty: nothing' }),
     registrar: z.string().nullable(),
     registrar_name: z.string().nullable(),
     registrar_iana_id: z.string().nullable(),
@@ -92,6 +96,7 @@ export function presentDomain(domain: Domain, config: Config): Record<string, un
     tracking_host: serviceHostsOf(config).trackingHost === null ? null : trackingNameOf(domain.domain),
     dns_records: presentRecords(domain, config),
     dns_records_to_remove: removableRecords(domain),
+    recommendations: recommendationsOf(domain),
     registrar: registrarName,
     registrar_name: registrarName,
     registrar_iana_id: domain.registrarIanaId,
@@ -146,9 +151,11 @@ export function presentChecks(checks: readonly RecordCheck[]): Record<string, un
   )
 }
 
-export function explainStatus({ domain, status, missingSince, checks }: Domain): string {
+export function explainStatus(one: Domain): string {
+  const { domain, status, missingSince, checks } = one
   const problem = checks === null ? 'Its DNS records have not been checked yet.' : problemOf(checks)
-  if (status === 'verified' && missingSince === null) return `${domain} is verified.`
+  if (status === 'verified' && missingSince === null)
+    return [`${domain} is verified.`, ...recommendationsOf(one)].join(' ')
   if (status === 'verified')
     return `${domain} is verified, but its DKIM record was not found in the last check. ${problem}`
   if (status === 'degraded')

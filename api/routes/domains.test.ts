@@ -13,10 +13,9 @@ describe('/public/domains', () => {
   let api: TestApi
   let other: Tenant
   let dns: TestDns
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     dns = await startDns(structuredClone(SERVICE_ZONE))
-    api = await startApi({ DNS_SERVERS: dns.server, HOSTNAME: HOST, PUBLIC_URL: `https://${HOST}` })
+    api = await startApi({ DNS_SERVERS: dns.server, MAILSTEAD_HOSTNAME: HOST, PUBLIC_URL: `https://${HOST}` })
     other = await api.addTenant()
   })
   after(async () => {

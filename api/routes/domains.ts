@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { DEFAULT_REGION, REGION_NAMES, type Region } from '#config/regions.ts'
 import { createDomainDns } from '#src/domains/domain-dns.ts'
-import { addDomain, countDomains, findDomain, listDomains, type Domain } from '#src/domains/domains.ts'
+import { addDomain, findDomain, readDomains, type Domain } from '#src/domains/domains.ts'
 import { startManualCheck } from '#src/domains/due-checks.ts'
 import { removeDomain } from '#src/domains/domain-removal.ts'
 import { rotateDkimKeys } from '#src/domains/key-rotation.ts'
@@ -15,9 +15,11 @@ import { invalid, refuse } from '#src/platform/errors.ts'
 import { publishNotifications } from '#src/queue/notifications.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { planOf, type ApiContext } from '#api/http/context.ts'
-import { paging } from '#api/http/paging.ts'
+import { openPage } from '#api/http/list-cursor.ts'
+import { nextCursor, paging, wholeLimit } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
-import { envelope, timestamp, plainResponse } from '#api/http/response-schemas.ts'
+import { envelope, nextCursorField, timestamp, plainResponse, warned } from '#api/http/response-schemas.ts'
 import { createDomainKey } from './domain-keys.ts'
 import { checksSchema, domainSchema, explainStatus, NO_DOMAIN, presentChecks, presentDomain } from './domain-view.ts'
 
@@ -25,12 +27,6 @@ const ACCESS = { admin: 'domains:manage' } as const
 const byDomainId = z.object({ domainID: z.string() })
 const byId = z.object({ id: z.string() })
 const domainResponse = envelope(domainSchema).meta({ id: 'DomainAnswer' })
-const MAX_LISTED = 1000
-
-const listLimit = paging.shape.limit
-  .unwrap()
-  .default(MAX_LISTED)
-  .meta({ type: 'integer', minimum: 1, maximum: MAX_LISTED, default: MAX_LISTED })
 const domainList = z.object({
   success: z.literal(true),
   message: z.string(),
@@ -38,6 +34,8 @@ const domainList = z.object({
   page: z.int(),
   limit: z.int(),
   total: z.int(),
+  ...nextCursorField,
+  ...warned,
 })
 
 const addBody = z
@@ -75,10 +73,16 @@ const add = route({
     if (added.kind === 'invalid') return invalid([{ path: 'domain', message: added.reason }])
     if (added.kind === 'no-workspace') return NO_DOMAIN
     if (added.kind === 'too-many')
-      return refuse('PLAN_REQUIRED', `The plan ${caller.plan} has at most ${added.max} sending domains.`)
+      return refuse(
+        'PLAN_REQUIRED',
+        `The plan ${caller.plan} has at most ${added.max} sending domains. Remove one, or ask for another plan.`,
+      )
     const { domain } = added
     if (added.kind === 'exists')
-      return refuse('CONFLICT', `This workspace already has ${domain.domain} (${domain.id}, ${domain.status}).`)
+      return refuse(
+        'CONFLICT',
+        `This workspace already has ${domain.domain} (${domain.id}, ${domain.status}). Use that one.`,
+      )
     const message = `${domain.domain} is added. Publish its DNS records, then verify it.`
     return { body: { success: true, message, data: presentDomain(domain, ctx.config) } }
   },
@@ -92,15 +96,16 @@ const list = route({
   access: ACCESS,
   status: 200,
   errors: [],
-  query: paging.extend({ limit: listLimit }),
+  query: paging.extend({ limit: wholeLimit }),
   response: domainList,
-  handle: async (ctx, { caller, query: { page, limit } }) => {
-    const [domains, total] = await Promise.all([
-      listDomains(ctx.db, caller.workspaceId, limit, (page - 1) * limit),
-      countDomains(ctx.db, caller.workspaceId),
-    ])
-    const data = domains.map((domain) => presentDomain(domain, ctx.config))
-    return { body: { success: true, message: `${total} sending domains.`, data, page, limit, total } }
+  handle: async (ctx, request) => {
+    const opened = openPage(ctx, 'get-domains', request)
+    if (isRefusal(opened)) return opened
+    const { items, total, next } = await readDomains(ctx.db, request.caller.workspaceId, opened)
+    const { page, limit } = opened
+    const data = items.map((domain) => presentDomain(domain, ctx.config))
+    const body = { success: true, message: `${total} sending domains.`, data, page, limit, total }
+    return { body: { ...body, ...nextCursor(next, opened) } }
   },
 })
 
@@ -153,7 +158,7 @@ const verify = route({
     return refuse(
       'CONFLICT',
       `The DNS records of ${checked.domain} are correct, but another workspace has verified this domain. ` +
-        'It is released when that workspace deletes it, or one day after its records are removed from DNS.',
+        'Wait: it is released when that workspace deletes it, or one day after its records are removed from DNS.',
     )
   },
 })
@@ -198,7 +203,7 @@ const rotate = route({
     if (kind === 'under-way')
       return refuse('CONFLICT', 'A rotation is in progress: publish the records of the next key first.')
     if (kind === 'not-verified')
-      return refuse('CONFLICT', `${domain.domain} is ${domain.status}: its keys are not in use yet.`)
+      return refuse('CONFLICT', `${domain.domain} is ${domain.status}: its keys are not in use yet. Verify it first.`)
     const message =
       'New DKIM keys are created. Publish their records next to the present ones; the present keys sign until then.'
     return { body: { success: true, message, data: presentDomain(domain, ctx.config) } }

@@ -1,6 +1,7 @@
 import { assert } from 'chai'
 import { deleteAudience } from '#src/contacts/audiences.ts'
-import { loadMasterKey, createEncryption } from '#src/crypto/encryption.ts'
+import { createEncryption } from '#src/crypto/encryption.ts'
+import { loadMasterKeys } from '#src/crypto/master-key.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createConfirmationToken } from '#src/subscribe/confirmation-token.ts'
 import { textOf, type TestApi } from '#test/support/api.ts'
@@ -101,7 +102,7 @@ describe('double opt-in at the public signup form', () => {
     const { id } = await audience({ isDoubleOptIn: true })
     const gone = await audience({ isDoubleOptIn: true })
     await deleteAudience(api.db, api.workspaceId, gone.id)
-    const encryption = createEncryption(loadMasterKey(api.config))
+    const encryption = createEncryption(...loadMasterKeys(api.config))
     const proofFor = (audienceId: string, now = Date.now()): string =>
       createConfirmationToken(
         { encryption, clock: { now: () => now } },

@@ -10,8 +10,9 @@ import { STATES } from '#src/messages/state.ts'
 import { STATUSES } from '#src/messages/status.ts'
 import { TIER_NAMES, TIERS } from '#src/queue/tiers.ts'
 import { eventName } from '#src/events/reported-event.ts'
-import { timestamp } from '#api/http/response-schemas.ts'
+import { timestamp, warned } from '#api/http/response-schemas.ts'
 import { formatIds } from '#api/sending/send.ts'
+import { namedTags, namedTagsSchema } from '#api/sending/tags.ts'
 
 const nullableText = z.string().nullable()
 const nullableTime = timestamp.nullable()
@@ -36,6 +37,7 @@ export const foundEmailSchema = headSchema
     priority: z.enum(TIER_NAMES),
     from_name: nullableText,
     tags: z.array(z.string()),
+    named_tags: namedTagsSchema,
     scheduled_at: nullableTime,
   })
   .meta({ id: 'FoundEmail' })
@@ -82,19 +84,27 @@ const templateSchema = z
   .object({ id: z.uuid(), version: z.int().min(1), is_test: z.boolean() })
   .meta({ description: 'the template it was rendered from' })
 
+const submissionSchema = z.object({
+  protocol: z.enum(['smtp', 'http']).meta({ description: 'how it was submitted' }),
+  mail_from: z.string().meta({ description: 'the envelope sender that the client gave' }),
+})
+
 /** The response of get-email: the head at the top level, everything in `data`. */
 export const emailResponse = headSchema
   .extend({
     success: z.literal(true),
     message: z.string(),
+    ...warned,
     data: headSchema.extend({
       metadata: z.record(z.string(), z.unknown()).nullable(),
       priority: z.enum(TIER_NAMES),
       from_name: nullableText,
       cc: z.array(z.string()),
       tags: z.array(z.string()),
+      named_tags: namedTagsSchema,
       template: templateSchema.nullable(),
       campaign_id: z.uuid().nullable(),
+      submission: submissionSchema.nullable(),
       scheduled_at: nullableTime,
       timezone: nullableText,
       recipients: z.array(recipientSchema),
@@ -139,6 +149,7 @@ export function presentFoundEmail(message: FoundMessage): Record<string, unknown
     priority: tier,
     from_name: from.name,
     tags,
+    named_tags: namedTags(tags),
     scheduled_at: scheduledAt?.toISOString() ?? null,
   }
 }
@@ -153,8 +164,10 @@ export function presentMessage(message: MessageView): Record<string, unknown> {
     from_name: message.from.name,
     cc: message.cc.map(({ email }) => email),
     tags: message.tags,
+    named_tags: namedTags(message.tags),
     template: message.template === null ? null : { ...message.template, is_test: message.template.is_test === true },
     campaign_id: message.campaignId,
+    submission: presentSubmission(message.submitted),
     scheduled_at: message.scheduledAt?.toISOString() ?? null,
     timezone: message.timezone,
     recipients: message.recipients.map(presentRecipient),
@@ -164,6 +177,10 @@ export function presentMessage(message: MessageView): Record<string, unknown> {
     events: message.events.map(presentEvent),
   }
   return { success: true, message: `Email is ${message.status}.`, ...head, data }
+}
+
+function presentSubmission(submitted: MessageView['submitted']): object | null {
+  return submitted === null ? null : { protocol: submitted.protocol ?? 'smtp', mail_from: submitted.from }
 }
 
 function presentRecipient(recipient: RecipientView): Record<string, unknown> {

@@ -11,7 +11,7 @@ describe('GET /public/emails', () => {
     for (const message of [
       { to: ['Anna@b.example', 'bob@c.example'], subject: 'Your order', tags: ['order'] },
       { to: 'anna@b.example', subject: 'Reset' },
-      { to: 'carl@bücher.example', subject: 'News', tags: ['news', 'order'] },
+      { to: 'carl@bücher.example', subject: 'News', tags: ['news', 'order', { name: 'kind', value: 'weekly' }] },
     ]) {
       const { status, body } = await api.call('POST', '/send-email/high', {
         body: { from: `shop@${api.domain}`, text: 't', ...message },
@@ -76,7 +76,8 @@ describe('GET /public/emails', () => {
       priority: 'high',
       metadata: { priority: 'high', estimated_delivery: '0-30 seconds', recipients_count: 1 },
       from_name: null,
-      tags: ['news', 'order'],
+      tags: ['news', 'order', 'kind:weekly'],
+      named_tags: [{ name: 'kind', value: 'weekly' }],
       scheduled_at: null,
     })
     assert.match(textOf(id), /^msg_\d+_/)

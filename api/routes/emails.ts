@@ -9,13 +9,16 @@ import { hexOf, messageIdOf } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import { explainMessage } from '#src/messages/explain.ts'
 import { readMessage } from '#src/messages/read.ts'
-import { countMessages, searchMessages, type SearchFilter, type SearchResult } from '#src/messages/search.ts'
+import { countMessages } from '#src/messages/search-count.ts'
+import { searchMessages, type SearchFilter, type SearchResult } from '#src/messages/search.ts'
 import { TIER_NAMES, TIERS, type Tier } from '#src/queue/tiers.ts'
 import { parseTime } from '#src/platform/time-input.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { paging } from '#api/http/paging.ts'
+import { openPage, type ListPage } from '#api/http/list-cursor.ts'
+import { nextCursor, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
-import { envelope } from '#api/http/response-schemas.ts'
+import { envelope, nextCursorField } from '#api/http/response-schemas.ts'
 import { time } from '#api/http/time-fields.ts'
 import { explanationResponse, presentExplanation } from './email-explanation.ts'
 import { emailResponse, foundEmailSchema, presentFoundEmail, presentMessage, emailStatus } from './email-view.ts'
@@ -98,12 +101,6 @@ const tierFilter = z
     return found ?? z.NEVER
   })
   .meta({ enum: [...TIER_NAMES, 'async'] })
-const cursorField = z.string().transform((text, sink) => {
-  const id = messageIdOf(text)
-  if (id === null)
-    sink.addIssue({ code: 'custom', message: 'is not a valid cursor: use `next` of an earlier response' })
-  return id ?? z.NEVER
-})
 
 const searchQuery = paging.extend({
   recipient: mailboxFilter
@@ -119,7 +116,6 @@ const searchQuery = paging.extend({
   priority: tierFilter.optional().meta(aliasOf('tier')),
   after: time.optional().meta({ description: 'accepted at or after this time' }),
   before: time.optional(),
-  cursor: cursorField.optional().meta({ description: '`next` of an earlier response; instead of page' }),
 })
 /** The deepest message that page numbers reach: a page costs as much as all pages before it. */
 const MAX_PAGE_DEPTH = 10_000
@@ -133,6 +129,7 @@ const listResponse = envelope(
     total: count,
     totalPages: count,
     next: z.string().nullable(),
+    ...nextCursorField,
     total_is_exact: z.boolean(),
     meta: z.object({ total: count, page: count, limit: count, has_more: z.boolean() }),
   }),
@@ -142,9 +139,9 @@ const search = route({
   name: 'search-emails',
   summary: 'Search messages, newest first',
   description:
-    '`next` of the response is the cursor of the next page. A search examines a limited number of messages: the ' +
-    'response has what it found, perhaps nothing, and `next` continues it. `total` is counted up to 10,000 and where ' +
-    'counting is cheap; otherwise it is a lower bound, and `total_is_exact` is false.',
+    '`next` of the response is a cursor, too, which is not bound to the filter. A search examines a limited number ' +
+    'of messages: the response has what it found, perhaps nothing, and `next` continues it. `total` is counted up ' +
+    'to 10,000 and where counting is cheap; otherwise it is a lower bound, and `total_is_exact` is false.',
   method: 'GET',
   paths: ['/public/emails', '/public/emails/get-emails'],
   access: 'any',
@@ -152,29 +149,32 @@ const search = route({
   status: 200,
   response: listResponse,
   errors: ['VALIDATION_ERROR'],
-  handle: async (ctx, { caller, query: given }) => {
-    const skip = given.cursor === undefined ? (given.page - 1) * given.limit : 0
+  handle: async (ctx, request) => {
+    const { caller, query: given } = request
+    const page = openPage(ctx, 'search-emails', request, messageIdOf)
+    if (isRefusal(page)) return page
+    const skip = page.at === undefined ? (page.page - 1) * page.limit : 0
     if (skip + given.limit > MAX_PAGE_DEPTH)
       return invalid([{ path: 'page', message: `pages end at the ${MAX_PAGE_DEPTH}th email; continue with cursor` }])
-    const request = {
+    const searched = {
       workspaceId: caller.workspaceId,
       filter: searchFilterOf(given),
-      cursor: given.cursor ?? null,
+      cursor: page.at?.key[0] ?? null,
       skip,
       limit: given.limit,
     }
-    const [found, matching] = await Promise.all([searchMessages(ctx.db, request), countMessages(ctx.db, request)])
+    const [found, matching] = await Promise.all([searchMessages(ctx.db, searched), countMessages(ctx.db, searched)])
     return {
       body: {
         success: true,
         message: `${found.messages.length} emails.`,
-        data: presentPage(found, matching, { ...given, skip }),
+        data: presentPage(found, matching, page),
       },
     }
   },
 })
 
-const NO_EMAIL = refuse('NOT_FOUND', 'There is no such email.')
+const NO_EMAIL = refuse('NOT_FOUND', 'There is no such email. Search for it with search-emails.')
 
 export const EMAIL_ROUTES: readonly AnyRoute[] = [search, getEmail, getEmailByPath, explain, explainByPath]
 
@@ -190,8 +190,8 @@ async function respondWithExplanation(
   name: string,
 ): Promise<ApiResponse | Refusal> {
   const id = messageIdOf(name)
-  const { retryScale, reconcileSeconds } = ctx.config
-  const deps = { ...ctx, retryScale, reconcileSeconds }
+  const { retryScale, reconcileSeconds, shapingFile } = ctx.config
+  const deps = { ...ctx, retryScale, reconcileSeconds, shapingFile }
   const found = id === null ? null : await explainMessage(deps, workspaceId, id, new Date(ctx.clock.now()))
   return found === null ? NO_EMAIL : { body: presentExplanation(found) }
 }
@@ -211,14 +211,16 @@ function searchFilterOf(given: z.output<typeof searchQuery>): SearchFilter {
 }
 
 type MessageCount = Awaited<ReturnType<typeof countMessages>>
-type RequestedPage = z.output<typeof searchQuery> & { readonly skip: number }
 
 function presentPage(
   { messages, next }: SearchResult,
   messageCount: MessageCount,
-  { page, limit, skip }: RequestedPage,
+  requested: ListPage,
 ): Record<string, unknown> {
-  const total = messageCount?.total ?? skip + messages.length + (next === null ? 0 : 1)
+  const { page, limit, at } = requested
+  const before = at === undefined ? (page - 1) * limit : (at?.before ?? 0)
+  const total = messageCount?.total ?? before + messages.length + (next === null ? 0 : 1)
+  const position = next === null ? null : { key: [next], before: before + messages.length, total: 0 }
   return {
     emails: messages.map(presentFoundEmail),
     page,
@@ -226,6 +228,7 @@ function presentPage(
     total,
     totalPages: Math.ceil(total / limit),
     next: next === null ? null : `em_${hexOf(next)}`,
+    ...nextCursor(position, requested),
     total_is_exact: messageCount?.isExact ?? false,
     meta: { total, page, limit, has_more: next !== null },
   }

@@ -18,7 +18,10 @@ import { aliasOf } from '#src/campaigns/content.ts'
 import { refuse } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { parseMailbox } from '#src/mail/address.ts'
+import { mapPage } from '#src/stores/page.ts'
+import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList, plainResponse } from '#api/http/response-schemas.ts'
 import { findOwnAutomation, byId, NO_AUTOMATION, READ, WRITE } from './automations.ts'
@@ -117,8 +120,9 @@ const enrol = route({
     const result = await enrolContact(ctx.db, person, enrolment, new Date(ctx.clock.now()))
     if (result.kind === 'no-automation') return NO_AUTOMATION
     if (result.kind === 'not-active')
-      return refuse('CONFLICT', `The automation is ${result.status}; contacts can be enrolled only while it is active.`)
-    if (result.kind === 'no-contact') return refuse('NOT_FOUND', 'There is no contact with this email.')
+      return refuse('CONFLICT', `The automation is ${result.status}. Activate it before you enrol contacts.`)
+    if (result.kind === 'no-contact')
+      return refuse('NOT_FOUND', 'There is no contact with this email. Create it with add-contact.')
     const isNew = result.kind === 'enrolled'
     if (isNew) wakeAutomationWorkers(ctx)
     const message = isNew ? 'Contact enrolled.' : 'The contact is already enrolled.'
@@ -142,7 +146,11 @@ const unenrol = route({
     if (automation === null) return NO_AUTOMATION
     const person = { workspaceId: caller.workspaceId, email: body.email }
     const isDone = await unenrolContact(ctx.db, person, automation.id, new Date(ctx.clock.now()))
-    if (!isDone) return refuse('NOT_FOUND', 'No contact with this email is enrolled in this automation.')
+    if (!isDone)
+      return refuse(
+        'NOT_FOUND',
+        'No contact with this email is enrolled in this automation. List them with get-automation-subscribers.',
+      )
     return { body: { success: true, message: 'Contact unenrolled.' } }
   },
 })
@@ -172,12 +180,15 @@ const list = route({
   status: 200,
   response: pagedList('subscribers', subscriberSchema),
   errors: ['NOT_FOUND'],
-  handle: async (ctx, { caller, params, query }) => {
+  handle: async (ctx, request) => {
+    const { caller, params, query } = request
+    const page = openPage(ctx, 'get-automation-subscribers', request)
+    if (isRefusal(page)) return page
     const automation = await findOwnAutomation(ctx, caller.workspaceId, params.id)
     if (automation === null) return NO_AUTOMATION
-    const { items, total } = await listEnrolments(ctx.db, automation.id, { ...query, state: query.status ?? null })
-    const data = pageData('subscribers', { items: items.map(present), total }, query)
-    return { body: { success: true, message: `${total} subscribers.`, data } }
+    const found = await listEnrolments(ctx.db, automation.id, { ...page, state: query.status ?? null })
+    const data = pageData('subscribers', mapPage(found, present), page)
+    return { body: { success: true, message: `${found.total} subscribers.`, data } }
   },
 })
 

@@ -17,20 +17,26 @@ const ATTEMPTS = 4
 
 const CLIENT = `
 import { readFileSync } from 'node:fs'
-const [url, key, file] = process.argv.slice(1)
+const [url, key, file, type] = process.argv.slice(1)
 const headers = {
-  'content-type': 'application/json',
+  'content-type': type,
   authorization: 'Bearer ' + key,
   'idempotency-key': String(Math.random()),
 }
-const response = await fetch(url, { method: 'POST', headers, body: readFileSync(file) })
+const post = () => fetch(url, { method: 'POST', headers, body: readFileSync(file) })
+let response = await post()
+// on a busy machine PostgreSQL may be too slow for the largest messages
+for (let tries = 0; response.status === 503 && tries < 5; tries++) response = await post()
 console.log(response.status, (await response.text()).slice(0, 200))`
 
 const LARGEST = randomBytes(25 * 1024 * 1024 - 2000).toString('base64')
 const TEXT = 'hello '.repeat(700)
 const message = (from: string): object => ({ to: ['ada@receiver.example'], from, subject: 's', text: 't' })
 const recipients = Array.from({ length: 50 }, (_, i) => ({ email: `r${i}@receiver.example`, name: 'Reader' }))
-const BODIES: readonly (readonly [name: string, path: string, make: (from: string) => object])[] = [
+/** A complete message with that attachment, in lines of 76 characters. */
+const complete = (from: string): string =>
+  `From: ${from}\r\nTo: ada@receiver.example\r\n\r\n${LARGEST.replaceAll(/.{76}/g, '$&\r\n')}\r\n`
+const BODIES: readonly (readonly [name: string, path: string, make: (from: string) => object | string])[] = [
   [
     'an attachment of 25 MB',
     'instant',
@@ -46,6 +52,7 @@ const BODIES: readonly (readonly [name: string, path: string, make: (from: strin
     'batch',
     (from) => ({ messages: Array.from({ length: 500 }, () => ({ ...message(from), to: recipients, text: TEXT })) }),
   ],
+  ['a complete message of 35 MB', 'raw', complete],
 ]
 
 describe('the event loop', () => {
@@ -63,7 +70,9 @@ describe('the event loop', () => {
   for (const [name, path, make] of BODIES) {
     it(`is never blocked for more than ${MAX_BLOCK_MS} ms by ${name}`, async () => {
       const file = join(dir, 'body.json')
-      writeFileSync(file, JSON.stringify(make(`x@${api.domain}`)))
+      const body = make(`x@${api.domain}`)
+      writeFileSync(file, typeof body === 'string' ? body : JSON.stringify(body))
+      const type = typeof body === 'string' ? 'message/rfc822' : 'application/json'
       const send = async (): Promise<void> => {
         const url = `${api.url}/api/v1/send-email/${path}`
         const { stdout } = await promisify(execFile)(process.execPath, [
@@ -73,6 +82,7 @@ describe('the event loop', () => {
           url,
           api.regular,
           file,
+          type,
         ])
         assert.match(stdout, /^200 /)
       }

@@ -1,4 +1,5 @@
 import { assert } from 'chai'
+import { createKey } from '#src/auth/keys.ts'
 import {
   listOf,
   request,
@@ -130,6 +131,21 @@ describe('GET /public/events', () => {
       assert.strictEqual(isAnswered, false)
       await send('anna@b.example')
       assert.deepEqual(typesOf(await waiting), ['email.queued'])
+    })
+    it('returns nothing to a key that was revoked while it waited', async () => {
+      const order = { kind: 'regular', prefix: 'ms', workspaceId: api.workspaceId, name: 'x' } as const
+      const { rows } = await api.db.query<{ id: string }>('SELECT id FROM domains WHERE domain = $1', [api.domain])
+      const made = await createKey(api.db, { ...order, domainId: rows[0]?.id ?? '' })
+      const { secretKey, id } = made.kind === 'created' ? made : assert.fail(made.kind)
+      const waiting = read('?wait=20', secretKey)
+      // the request waits by the time a later request returns
+      await read('?wait=0.1')
+      const revoked = await api.call('DELETE', `/public/api-keys/${id}`, { key: api.admin })
+      assert.strictEqual(revoked.status, 200)
+      await until(async () => (await read('', secretKey)).status === 401)
+      await send('anna@b.example')
+      const { status, body } = await waiting
+      assert.deepEqual([status, body['error'], body['data']] as unknown[], [401, 'UNAUTHORIZED', undefined])
     })
     it('returns nothing when the time is over', async () => {
       const { body } = await read('?wait=0.2')

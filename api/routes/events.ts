@@ -5,10 +5,11 @@
  *
  * A waiting request does not query PostgreSQL until Redis notifies it of an event of its workspace. While Redis is
  * unavailable it polls every two seconds; while an older transaction holds an event back, more often. It ends when
- * the client disconnects or the process stops.
+ * the client disconnects or the process stops. A key that was revoked in the meantime gets no event: it is checked
+ * again before the response.
  */
 import { z } from 'zod'
-import { invalid, refuse } from '#src/platform/errors.ts'
+import { invalid, rateLimited } from '#src/platform/errors.ts'
 import { FEED_START, readCursor, writeCursor } from '#src/events/cursor.ts'
 import { readFeed, type FeedQuery, type FeedPage } from '#src/events/feed.ts'
 import type { EventWaiter } from '#src/events/feed-watch.ts'
@@ -16,10 +17,13 @@ import { messageIdOf } from '#src/platform/id.ts'
 import { readEventSelection } from '#src/webhooks/event-selection.ts'
 import { ALL_TYPES } from '#src/events/catalogue.ts'
 import { payloadObject } from '#src/events/reported-event.ts'
+import { refuseAfterWait } from '#api/http/authorise.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { paging } from '#api/http/paging.ts'
+import { openPage, type ListPage } from '#api/http/list-cursor.ts'
+import { nextCursor, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route } from '#api/http/route.ts'
-import { envelope, timestamp } from '#api/http/response-schemas.ts'
+import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
 import { time } from '#api/http/time-fields.ts'
 
 const MAX_WAIT_SECONDS = 30
@@ -66,7 +70,7 @@ const eventsQuery = z.object({
     description:
       '`next` of an earlier response, or the id of an event (`evt_…`); by default from the oldest stored event',
   }),
-  cursor: cursorField.optional().meta(aliasOf('after')),
+  cursor: paging.shape.cursor,
   limit: paging.shape.limit,
   type: typesField.optional().meta({ description: 'event types, separated by commas' }),
   types: typesField.optional().meta(aliasOf('type')),
@@ -110,26 +114,45 @@ export const listEvents = route({
   query: eventsQuery,
   status: 200,
   errors: ['VALIDATION_ERROR', 'RATE_LIMITED'],
-  response: envelope(z.object({ events: z.array(eventSchema), next: z.string(), has_more: z.boolean() })),
+  response: envelope(
+    z.object({ events: z.array(eventSchema), next: z.string(), has_more: z.boolean(), ...nextCursorField }),
+  ),
   handle: async (ctx, request) => {
-    const order = feedOrderOf(request.caller.workspaceId, request.query)
+    const { wait: _, ...filter } = request.query
+    const opened = openPage(ctx, 'list-events', { ...request, query: filter }, (text) =>
+      readCursor(text) === null ? null : text,
+    )
+    if (isRefusal(opened)) return opened
+    const order = feedOrderOf(request.caller.workspaceId, request.query, opened)
     const page = await readFeed(ctx.db, order)
     if (page === null) return invalid([{ path: 'after', message: 'there is no such event' }])
     const waiter =
       isEmpty(page) && request.query.wait > 0 ? ctx.eventWatch.open(order.workspaceId, request.closed) : undefined
-    if (waiter === null) return refuse('RATE_LIMITED', 'Too many requests of this workspace are waiting for events.', 1)
+    if (waiter === null)
+      return rateLimited('open_requests', 'Too many requests of this workspace are waiting for events.', 1)
     const until = performance.now() + request.query.wait * 1000
     const found = waiter === undefined ? page : await awaitEvents(ctx, order, { waiter, until, page })
-    const data = { events: found.events.map(payloadObject), next: writeCursor(found.next), has_more: found.hasMore }
+    const refusal = waiter === undefined || isEmpty(found) ? null : await refuseAfterWait(ctx, request.headers)
+    if (refusal !== null) return refusal
+    const next = writeCursor(found.next)
+    const position = found.hasMore ? { key: [next], before: 0, total: 0 } : null
+    const data = {
+      events: found.events.map(payloadObject),
+      next,
+      has_more: found.hasMore,
+      ...nextCursor(position, opened),
+    }
     return { body: { success: true, message: `${found.events.length} events.`, data } }
   },
 })
 
-function feedOrderOf(workspaceId: string, given: z.output<typeof eventsQuery>): FeedQuery {
+function feedOrderOf(workspaceId: string, given: z.output<typeof eventsQuery>, { at }: ListPage): FeedQuery {
+  const [cursor] = at?.key ?? []
   const types = given.type ?? given.types ?? null
   return {
     workspaceId,
-    after: given.after ?? given.cursor ?? FEED_START,
+    // a client repeats `after` with the cursor: it is the start of the first page only
+    after: (cursor === undefined ? null : readCursor(cursor)) ?? given.after ?? FEED_START,
     limit: given.limit,
     filter: {
       types: types?.includes(ALL_TYPES) === true ? null : types,

@@ -156,7 +156,10 @@ describe('Idempotency-Key', () => {
       const before = await countMessages()
       const second = await batch(key, ['a', 'bad', 'c'])
       assert.ok(isReplay(second) && !isReplay(first))
-      assert.deepEqual(second.body, first.body)
+      // what was refused is judged again, and names the request that it belongs to
+      const withoutRequest = ({ body }: TestResponse): unknown =>
+        JSON.parse(JSON.stringify(body, (name, value: unknown) => (name === 'request_id' ? undefined : value)))
+      assert.deepEqual(withoutRequest(second), withoutRequest(first))
       assert.strictEqual(await countMessages(), before)
     })
     it('another batch with the same key is 409, whatever its length', async () => {

@@ -1,4 +1,5 @@
 import { assert } from 'chai'
+import { messageIdOf } from '#src/platform/id.ts'
 import { listOf, startApi, textOf, type Json, type TestResponse, type TestApi } from '#test/support/api.ts'
 
 const MINUTE_MS = 60_000
@@ -161,6 +162,9 @@ describe('scheduling', () => {
       body: message({ from: `me@${tenant.domain}`, scheduled_at: inMs(DAY_MS) }),
     })
     assert.deepEqual([status, body['error']], [403, 'PLAN_REQUIRED'])
+    const campaign = `/public/campaigns/${tenant.workspaceId}/schedule`
+    const scheduled = await api.call('POST', campaign, { key: tenant.admin, body: { scheduled_at: inMs(DAY_MS) } })
+    assert.deepEqual([scheduled.status, scheduled.body['error']], [403, 'PLAN_REQUIRED'])
   })
 
   describe('the list', () => {
@@ -228,7 +232,7 @@ describe('scheduling', () => {
   describe('cancelling', () => {
     const cancel = (id: string, key = api.regular): Promise<TestResponse> =>
       api.call('DELETE', `/send-email/schedule/${id}`, { key })
-    it('returns 200 with the id and cancelled, by any of its ids, and 409 CONFLICT the second time', async () => {
+    it('returns 200 with the id and cancelled, by any of its ids, also the second time', async () => {
       for (const name of ['id', 'email_id'] as const) {
         const { body } = await schedule(message({ scheduled_at: inMs(DAY_MS) }))
         const id = textOf(body[name])
@@ -238,9 +242,40 @@ describe('scheduling', () => {
           [200, true, { id, status: 'cancelled' }],
         )
         const again = await cancel(id)
-        assert.deepEqual([again.status, again.body['error']], [409, 'CONFLICT'])
+        assert.deepEqual([again.status, again.body], [200, cancelled.body])
         assert.strictEqual((await api.call('GET', `/public/emails/get-email?id=${id}`)).body['status'], 'cancelled')
+        const events = await api.db.query(`SELECT 1 FROM events WHERE message_id = $1 AND type = 'email.cancelled'`, [
+          messageIdOf(id),
+        ])
+        assert.strictEqual(events.rowCount, 1)
       }
+    })
+    it('refunds the quota once', async () => {
+      const tenant = await api.addTenant()
+      const used = async (): Promise<unknown> =>
+        (await api.call('GET', '/public/workspace', { key: tenant.admin })).body['data']?.['quota']?.['used']
+      const { body } = await api.call('POST', '/send-email/schedule', {
+        key: tenant.regular,
+        body: message({ from: `me@${tenant.domain}`, cc: ['c@d.example'], scheduled_at: inMs(DAY_MS) }),
+      })
+      assert.strictEqual(await used(), 2)
+      await Promise.all([1, 2, 3].map(() => cancel(textOf(body['id']), tenant.regular)))
+      assert.strictEqual(await used(), 0)
+    })
+    it('by several requests at the same time is 200 for each', async () => {
+      const { body } = await schedule(message({ to: ['a@b.example', 'c@d.example'], scheduled_at: inMs(DAY_MS) }))
+      const answers = await Promise.all(Array.from({ length: 5 }, () => cancel(textOf(body['id']))))
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        [200, 200, 200, 200, 200],
+      )
+    })
+    it('when a recipient has left for the queue: 409 CONFLICT, and what waits is cancelled', async () => {
+      const { body } = await schedule(message({ to: ['a@b.example', 'c@d.example'], scheduled_at: inMs(DAY_MS) }))
+      const id = textOf(body['id'])
+      await api.db.query(`UPDATE recipients SET state = 'delivered' WHERE message_id = $1 AND n = 0`, [messageIdOf(id)])
+      for (const answer of [await cancel(id), await cancel(id)])
+        assert.deepEqual([answer.status, answer.body['error']], [409, 'CONFLICT'])
     })
     it('of another workspace, of an unscheduled message, of an unknown id: 404 NOT_FOUND', async () => {
       const { body } = await schedule(message({ scheduled_at: inMs(DAY_MS) }))

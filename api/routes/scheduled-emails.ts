@@ -9,7 +9,10 @@ import { cancelScheduled, listScheduled, type ScheduledView } from '#src/message
 import { isTimeZone, parseTime } from '#src/platform/time-input.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { TIER_ALIASES } from '#src/queue/tier-aliases.ts'
+import { mapPage } from '#src/stores/page.ts'
+import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { parseWith } from '#api/http/request-reader.ts'
 import { route } from '#api/http/route.ts'
 import { cancelledResponse, scheduledResponse, scheduledList } from '#api/sending/response-schemas.ts'
@@ -42,13 +45,14 @@ const TIME_SCHEMAS = {
   timezone: { type: 'string', description: 'IANA time zone; by default UTC' },
   priority: { type: 'string', enum: TIER_ALIASES, description: 'the tier it enters when due; by default normal' },
 }
+const TIMED_MESSAGE = { allOf: [MESSAGE_REF, { type: 'object', properties: TIME_SCHEMAS }] }
 const FLAT = {
-  allOf: [MESSAGE_REF, { type: 'object', properties: TIME_SCHEMAS }],
+  ...TIMED_MESSAGE,
   description: 'the fields of a message next to its time',
 }
 const NESTED = {
   type: 'object',
-  properties: { ...TIME_SCHEMAS, email: MESSAGE_REF },
+  properties: { ...TIME_SCHEMAS, email: { anyOf: [MESSAGE_REF, TIMED_MESSAGE] } },
   required: ['email'],
   description: 'the message in `email`',
 }
@@ -92,6 +96,7 @@ export const scheduleEmail = route({
   body: scheduleBody,
   status: 200,
   response: scheduledResponse,
+  countsQuota: true,
   errors: SENDING_ERRORS,
   handle: async (ctx, { caller, body, headers }) => {
     const read = readClaim(headers, 'schedule', body)
@@ -117,19 +122,22 @@ export const listScheduledEmails = route({
   status: 200,
   response: scheduledList,
   errors: ['SERVICE_UNAVAILABLE'],
-  handle: async (ctx, { caller, query }) => {
-    const { emails, total } = await listScheduled(ctx.db, caller.workspaceId, query)
+  handle: async (ctx, request) => {
+    const { caller } = request
+    const page = openPage(ctx, 'list-scheduled', request)
+    if (isRefusal(page)) return page
+    const found = await listScheduled(ctx.db, caller.workspaceId, page)
     return {
       body: {
         success: true,
-        message: `${total} scheduled emails.`,
-        data: pageData('emails', { items: emails.map(presentScheduled), total }, query),
+        message: `${found.total} scheduled emails.`,
+        data: pageData('emails', mapPage(found, presentScheduled), page),
       },
     }
   },
 })
 
-function presentScheduled(email: ScheduledView): Record<string, unknown> {
+export function presentScheduled(email: ScheduledView): Record<string, unknown> {
   const ids = formatIds(email.id, email.createdAt)
   return {
     id: ids.scheduled,
@@ -148,7 +156,7 @@ function presentScheduled(email: ScheduledView): Record<string, unknown> {
 
 export const cancelScheduledEmail = route({
   name: 'cancel-scheduled',
-  summary: 'Cancel a scheduled message before its time',
+  summary: 'Cancel a scheduled message before its time; a repetition has the same result',
   method: 'DELETE',
   paths: sendingPaths('schedule/:id', 'scheduled/:id'),
   access: 'regular',
@@ -159,9 +167,10 @@ export const cancelScheduledEmail = route({
   handle: async (ctx, { caller, params }) => {
     const id = messageIdOf(params.id)
     const result = id === null ? 'not-found' : await cancelScheduled(ctx, caller.workspaceId, id)
-    if (result === 'not-found') return refuse('NOT_FOUND', 'There is no such scheduled email.')
+    if (result === 'not-found')
+      return refuse('NOT_FOUND', 'There is no such scheduled email. List them with list-scheduled.')
     if (result === 'gone')
-      return refuse('CONFLICT', 'The email is no longer scheduled: it is already queued, or it was cancelled.')
+      return refuse('CONFLICT', 'The email can no longer be cancelled: it is being sent. Get it to see its state.')
     return {
       body: { success: true, message: 'Scheduled email cancelled.', data: { id: params.id, status: 'cancelled' } },
     }

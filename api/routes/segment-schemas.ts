@@ -1,10 +1,10 @@
 /** What the endpoints of segments accept and return: filters, names, segments and their contacts. */
 import { z } from 'zod'
-import type { AudienceMember } from '#src/contacts/member-pages.ts'
+import type { AudienceMember } from '#src/contacts/audience-member.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { ACTIVITIES, SEGMENT_FIELDS, OPERATORS, readFilter, STATUSES, type Filter } from '#src/segments/filter.ts'
 import type { Segment, SegmentChange, NewSegment } from '#src/segments/segments.ts'
-import { envelope, timestamp } from '#api/http/response-schemas.ts'
+import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
 import { paging } from '#api/http/paging.ts'
 import { presentSlim, slimContact } from './contact-view.ts'
 
@@ -93,10 +93,10 @@ export const countedSegmentResponse = envelope(
 
 export const pageQuery = paging.pick({ limit: true }).extend({
   after: z.string().max(400).optional().meta({ description: '`next` of the previous page' }),
-  cursor: z.string().max(400).optional().meta(aliasOf('after')),
+  cursor: paging.shape.cursor,
 })
 export const contactPage = envelope(
-  z.object({ contacts: z.array(segmentContact), limit: count, next: z.string().nullable() }),
+  z.object({ contacts: z.array(segmentContact), limit: count, next: z.string().nullable(), ...nextCursorField }),
 )
 
 /** A contact of a segment; `isSubscribed` is null if it is in no audience. */

@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { describeUnknown, findUnknownAttributes } from '#src/contacts/attribute-names.ts'
 import { findAudience } from '#src/contacts/audiences.ts'
-import { MEMBER_COLUMNS } from '#src/contacts/member-pages.ts'
+import { MEMBER_COLUMNS } from '#src/contacts/audience-member.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { attributesOf } from '#src/segments/filter.ts'
@@ -27,7 +27,10 @@ import {
   type ContactSelection,
 } from '#src/segments/selection.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { pageData, paging } from '#api/http/paging.ts'
+import { mapPage } from '#src/stores/page.ts'
+import { openPage } from '#api/http/list-cursor.ts'
+import { nextCursor, pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, pagedList } from '#api/http/response-schemas.ts'
 import { NO_AUDIENCE } from './audiences.ts'
@@ -54,7 +57,7 @@ const byPath = z.object({ id: z.string() })
 /** How many contacts a preview shows. */
 const SAMPLE_SIZE = 10
 
-export const NO_SEGMENT = refuse('NOT_FOUND', 'There is no such segment.')
+export const NO_SEGMENT = refuse('NOT_FOUND', 'There is no such segment. List them with list-segments.')
 const TOO_SLOW = invalid([
   { path: 'filter', message: 'takes longer than 20 seconds to evaluate; use fewer conditions, or an audience' },
 ])
@@ -72,7 +75,8 @@ const create = route({
   handle: async (ctx, { caller: { workspaceId }, body }) => {
     if (!(await isOwnAudience(ctx, workspaceId, body.audienceId))) return NO_AUDIENCE
     const created = await createSegment(ctx.db, workspaceId, body)
-    if (created === null) return refuse('CONFLICT', `A workspace has at most ${MAX_SEGMENTS} segments.`)
+    if (created === null)
+      return refuse('CONFLICT', `A workspace has at most ${MAX_SEGMENTS} segments. Delete one first.`)
     const data = { ...presentSegment(created), warnings: await findWarnings(ctx, workspaceId, created) }
     return { body: { success: true, message: 'Segment created.', data } }
   },
@@ -88,9 +92,12 @@ const list = route({
   status: 200,
   response: pagedList('segments', segmentSchema),
   errors: [],
-  handle: async (ctx, { caller, query }) => {
-    const found = await listSegments(ctx.db, caller.workspaceId, query)
-    const data = pageData('segments', { items: found.items.map(presentSegment), total: found.total }, query)
+  handle: async (ctx, request) => {
+    const { caller } = request
+    const page = openPage(ctx, 'list-segments', request)
+    if (isRefusal(page)) return page
+    const found = await listSegments(ctx.db, caller.workspaceId, page)
+    const data = pageData('segments', mapPage(found, presentSegment), page)
     return { body: { success: true, message: `${found.total} segments.`, data } }
   },
 })
@@ -181,18 +188,32 @@ const listContacts = route({
   status: 200,
   response: contactPage,
   errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
-  handle: (ctx, { caller: { workspaceId }, params, query }) =>
-    withSegment(ctx, workspaceId, params.id, async (segment) => {
-      const selection = selectionOf(workspaceId, segment)
-      const after = query.after ?? query.cursor ?? null
+  handle: (ctx, request) => {
+    const { caller, params, query } = request
+    return withSegment(ctx, caller.workspaceId, params.id, async (segment) => {
+      const selection = selectionOf(caller.workspaceId, segment)
+      const page = openPage(ctx, 'list-segment-contacts', request, (text) => (isCursor(selection, text) ? text : null))
+      if (isRefusal(page)) return page
+      // a client repeats `after` with the cursor: it is the start of the first page only
+      const after = page.at?.key[0] ?? query.after ?? null
       if (after !== null && !isCursor(selection, after))
         return invalid([{ path: 'after', message: 'is not a cursor of this segment' }])
-      const page = await readPage(ctx, selection, after, query.limit)
-      if (page === null) return TOO_SLOW
-      const next = page.length < query.limit ? null : (page.at(-1)?.cursor ?? null)
-      const data = { contacts: page.map(presentSegmentContact), limit: query.limit, next }
-      return { body: { success: true, message: `${page.length} contacts.`, data } }
-    }),
+      // one more shows whether there is a next page
+      const found = await readPage(ctx, selection, after, query.limit + 1)
+      if (found === null) return TOO_SLOW
+      const contacts = found.slice(0, query.limit)
+      const last = contacts.length < query.limit ? null : (contacts.at(-1)?.cursor ?? null)
+      const position = found.length > query.limit && last !== null ? { key: [last], before: 0, total: 0 } : null
+      const data = { contacts: contacts.map(presentSegmentContact), limit: query.limit, next: last }
+      return {
+        body: {
+          success: true,
+          message: `${contacts.length} contacts.`,
+          data: { ...data, ...nextCursor(position, page) },
+        },
+      }
+    })
+  },
 })
 
 export const SEGMENT_ROUTES: readonly AnyRoute[] = [create, list, preview, get, update, remove, listContacts]

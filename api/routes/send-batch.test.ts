@@ -85,6 +85,29 @@ describe('POST /send-email/batch', () => {
     })
   }
 
+  it('accepts a bare array, whose tier is in the query', async () => {
+    const list = [message({ subject: 'alone' }), message({ to: 'nobody' })]
+    for (const [query, priority] of [
+      ['', 'normal'],
+      ['?tier=high', 'high'],
+    ] as const) {
+      const answer = await batch(list, `/send-email/batch${query}`)
+      assert.deepEqual(
+        [answer.status, results(answer).map((one) => one['metadata']?.['priority'] ?? one['error'])],
+        [200, [priority, 'VALIDATION_ERROR']],
+      )
+    }
+    const both = await batch({ messages: list, tier: 'bulk' }, '/send-email/batch?tier=high')
+    assert.strictEqual(results(both)[0]?.['metadata']?.['priority'], 'bulk')
+  })
+  it('an array and an object with the same messages are the same batch for an Idempotency-Key', async () => {
+    const headers = { 'idempotency-key': 'either form' }
+    const messages = [message({ subject: 'either form' })]
+    const first = await api.call('POST', '/send-email/batch?tier=high', { body: messages, headers })
+    const second = await api.call('POST', '/send-email/batch', { body: { messages, tier: 'high' }, headers })
+    assert.deepEqual([second.body, second.headers.get('idempotent-replayed')], [first.body, 'true'])
+  })
+
   it('stores 500 messages in few commits', async () => {
     const before = await commits()
     const answer = await batch({ messages: Array.from({ length: 500 }, (_, i) => message({ subject: `m${i}` })) })
@@ -103,6 +126,8 @@ describe('POST /send-email/batch', () => {
   const REFUSED: readonly (readonly [why: string, body: object, path: string])[] = [
     ['no messages', {}, 'messages'],
     ['an empty list', { messages: [] }, 'messages'],
+    ['an empty array', [], 'messages'],
+    ['an array of 501 messages', Array.from({ length: 501 }, () => ({})), 'messages'],
     ['501 messages', { messages: Array.from({ length: 501 }, () => ({})) }, 'messages'],
     ['messages that are not a list', { messages: {} }, 'messages'],
     ['an invalid tier', { messages: [{}], tier: 'fast' }, 'tier'],
@@ -117,4 +142,7 @@ describe('POST /send-email/batch', () => {
       )
     })
   }
+  for (const body of [{ emails: [{}] }, { messages: {} }])
+    it(`the wrong shape ${JSON.stringify(body)} shows the right one`, async () =>
+      assert.match(textOf((await batch(body)).body['message']), /must be a list of messages: \{"messages": \[\{"from"/))
 })

@@ -44,6 +44,7 @@ function sendRoute(tier: Tier): AnyRoute {
     body: sendBody,
     status: 200,
     response: queuedResponse,
+    countsQuota: true,
     errors: SENDING_ERRORS,
     handle: (ctx, request) => sendOne(ctx, request, tier),
   })
@@ -63,6 +64,5 @@ async function sendOne(
 }
 
 export function respondToSend(sent: SendResult | Refusal): ApiResponse | Refusal {
-  if (isRefusal(sent)) return sent
-  return sent.isReplay ? { body: sent.answer, headers: { 'Idempotent-Replayed': 'true' } } : { body: sent.answer }
+  return isRefusal(sent) ? sent : { body: sent.answer, headers: sent.headers }
 }

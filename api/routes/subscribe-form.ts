@@ -4,8 +4,9 @@
  * decides what a response may reveal.
  */
 import { z } from 'zod'
-import { refuse, type Refusal } from '#src/platform/errors.ts'
+import { invalid, rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
 import { parseAddress } from '#src/mail/address.ts'
+import { createChallenge } from '#src/subscribe/challenge.ts'
 import { findForm } from '#src/subscribe/form.ts'
 import { confirmSubscription, submitForm, readConfirmation, type SubscribeOutcome } from '#src/subscribe/subscribe.ts'
 import type { ApiContext } from '#api/http/context.ts'
@@ -17,6 +18,7 @@ import {
   thanksPage,
   HONEYPOT_FIELD,
   invalidFormPage,
+  type FormChallenge,
 } from '#api/pages/subscribe.ts'
 import { route, type ApiResponse, type AnyRoute, type RejectedInput } from '#api/http/route.ts'
 import { envelope } from '#api/http/response-schemas.ts'
@@ -44,6 +46,8 @@ const subscribeBody = z
     last_name: nameField,
     firstName: nameField.meta({ description: 'alias of first_name' }),
     lastName: nameField.meta({ description: 'alias of last_name' }),
+    challenge: z.string().max(100).optional().meta({ description: 'of the form or of `/s/<token>/challenge`' }),
+    solution: z.string().max(20).optional().meta({ description: 'the number that solves the challenge' }),
     [HONEYPOT_FIELD]: z
       .unknown()
       .optional()
@@ -55,6 +59,10 @@ const subscribeBody = z
       firstName: (given.first_name ?? given.firstName) || null,
       lastName: (given.last_name ?? given.lastName) || null,
     },
+    solved:
+      given.challenge === undefined || given.solution === undefined
+        ? null
+        : { challenge: given.challenge, solution: given.solution },
     isHoneypotFilled:
       given[HONEYPOT_FIELD] !== undefined && given[HONEYPOT_FIELD] !== null && given[HONEYPOT_FIELD] !== '',
   }))
@@ -69,10 +77,11 @@ const subscribedResponse = envelope(
 )
 
 /** Also for the form of a deleted audience. */
-const NO_FORM = refuse('NOT_FOUND', 'There is no such form.')
+const NO_FORM = refuse('NOT_FOUND', 'There is no such form. Check its address with the owner of the page.')
 /** The workspace has no domain that can send the confirmation. Someone must set one up: retry in an hour. */
-const NO_SENDER = refuse('SERVICE_UNAVAILABLE', 'This form cannot accept subscriptions now.', 3600)
-const NO_LINK = refuse('NOT_FOUND', 'The link is invalid or older than 7 days.')
+const NO_SENDER = refuse('SERVICE_UNAVAILABLE', 'This form cannot accept subscriptions now. Try again later.', 3600)
+const NOT_SOLVED = invalid([{ path: 'solution', message: 'the proof of work is missing, wrong or used' }])
+const NO_LINK = refuse('NOT_FOUND', 'The link is invalid or older than 7 days. Subscribe again to get a new one.')
 
 const showForm = route({
   name: 'subscribe-form',
@@ -88,7 +97,7 @@ const showForm = route({
   refusalPage: (_, refusal) => Promise.resolve(refusedPage(refusal)),
   handle: async (ctx, { params }) => {
     const form = await findForm(ctx.db, params.token)
-    return form === null ? NO_FORM : formPage(form)
+    return form === null ? NO_FORM : formPage(form, challengeOf(ctx, params.token))
   },
 })
 
@@ -115,6 +124,34 @@ const postForm = route({
       thanksPage,
     ),
 })
+
+const getChallenge = route({
+  name: 'subscribe-challenge',
+  summary: 'Get a challenge for one submission of a form, if the operator requires a proof of work',
+  description:
+    'Find a whole number whose SHA-256 of `<challenge>:<number>` begins with `bits` zero bits, and send both with ' +
+    'the form as `challenge` and `solution`. With `bits` 0 neither is needed. A challenge works once, within ' +
+    '30 minutes.',
+  method: 'GET',
+  paths: ['/s/:token/challenge'],
+  atRoot: true,
+  access: 'public',
+  allowsCrossOrigin: true,
+  params: byToken,
+  status: 200,
+  response: envelope(z.object({ challenge: z.string(), bits: z.int() })),
+  errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
+  handle: async (ctx, { params: { token } }) => {
+    if ((await findForm(ctx.db, token)) === null) return NO_FORM
+    const data = { challenge: createChallenge(ctx, token), bits: ctx.config.subscribeChallengeBits }
+    return { body: { success: true, message: 'Solve it before you submit the form.', data } }
+  },
+})
+
+function challengeOf(ctx: ApiContext, token: string): FormChallenge | null {
+  const bits = ctx.config.subscribeChallengeBits
+  return bits === 0 ? null : { bits, challenge: createChallenge(ctx, token) }
+}
 
 const showConfirmation = route({
   name: 'subscribe-confirmation',
@@ -155,7 +192,13 @@ const postConfirmation = route({
   },
 })
 
-export const SUBSCRIBE_ROUTES: readonly AnyRoute[] = [showForm, postForm, showConfirmation, postConfirmation]
+export const SUBSCRIBE_ROUTES: readonly AnyRoute[] = [
+  showForm,
+  postForm,
+  getChallenge,
+  showConfirmation,
+  postConfirmation,
+]
 
 type AcceptedOutcome = Extract<SubscribeOutcome, { kind: 'accepted' }>
 
@@ -165,8 +208,11 @@ function respondWithOutcome(
   pageOf: (form: AcceptedOutcome['form']) => ApiResponse,
 ): ApiResponse | Refusal {
   if (outcome.kind === 'no form') return options.none
-  if (outcome.kind === 'too often') return refuse('RATE_LIMITED', 'Too many attempts.', outcome.retryAfter)
+  if (outcome.kind === 'too often') return rateLimited('client_rate', 'Too many attempts.', outcome.retryAfter)
   if (outcome.kind === 'no sender') return NO_SENDER
+  if (outcome.kind === 'not solved') return NOT_SOLVED
+  if (outcome.kind === 'stopped')
+    return rateLimited('client_rate', 'This form accepts no more subscriptions today.', outcome.retryAfter)
   return options.wantsPage ? pageOf(outcome.form) : { body: subscribedBody(outcome.form.isDoubleOptIn) }
 }
 
@@ -181,5 +227,5 @@ async function refusalPage(ctx: ApiContext, refusal: Refusal, given: RejectedInp
   const form = await findForm(ctx.db, given.params['token'] ?? '')
   return form === null
     ? { ...refusedPage(NO_FORM), status: 404 }
-    : invalidFormPage(form, given.body, refusal.details ?? [])
+    : invalidFormPage(form, given.body, refusal.details ?? [], challengeOf(ctx, given.params['token'] ?? ''))
 }

@@ -49,7 +49,7 @@ const importAll = route({
   ),
   handle: async (ctx, { caller, body, bodyStream: source, headers }) => {
     const given = body?.suppressions ?? body?.emails ?? body?.addresses
-    const isFile = (headers['content-type'] ?? '').startsWith('text/csv')
+    const isFile = /^text\/csv\b/i.test(headers['content-type'] ?? '')
     if (!isFile && given === undefined) return invalid([{ path: 'suppressions', message: 'is required' }])
     const rows = isFile ? readListCsv(source) : (given ?? []).map(toListRow)
     const data = await importList(ctx, { workspaceId: caller.workspaceId, apiKeyId: caller.keyId }, rows)

@@ -12,7 +12,10 @@ import { MAX_REASON } from '#src/suppression/import.ts'
 import { findSuppressions, listSuppressions, type SuppressionFilter, type Suppression } from '#src/suppression/list.ts'
 import { suppress, unsuppress } from '#src/suppression/suppress.ts'
 import type { ApiContext } from '#api/http/context.ts'
+import { mapPage, onlyPage } from '#src/stores/page.ts'
+import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
 import { time } from '#api/http/time-fields.ts'
@@ -181,20 +184,16 @@ const listAll = route({
   status: 200,
   errors: [],
   response: pagedList('suppressions', suppressionSchema),
-  handle: async (ctx, { caller, query }) => {
+  handle: async (ctx, request) => {
+    const { caller, query } = request
+    const page = openPage(ctx, 'list-suppressions', request)
+    if (isRefusal(page)) return page
     const one = query.email ?? query.address
     const found =
       one === undefined
-        ? await listSuppressions(ctx.db, caller.workspaceId, suppressionFilterOf(query), query)
-        : await findSuppressions(ctx.db, caller.workspaceId, [one]).then((suppressions) => ({
-            suppressions,
-            total: suppressions.length,
-          }))
-    const data = pageData(
-      'suppressions',
-      { items: found.suppressions.map(presentSuppression), total: found.total },
-      query,
-    )
+        ? await listSuppressions(ctx.db, caller.workspaceId, suppressionFilterOf(query), page)
+        : onlyPage(await findSuppressions(ctx.db, caller.workspaceId, [one]), page)
+    const data = pageData('suppressions', mapPage(found, presentSuppression), page)
     return { body: { success: true, message: `${found.total} suppressed addresses.`, data } }
   },
 })
@@ -244,7 +243,7 @@ const removeByName = route({
 
 export const SUPPRESSION_ROUTES: readonly AnyRoute[] = [add, listAll, get, remove, removeByName]
 
-const NOT_LISTED = refuse('NOT_FOUND', 'The address is not on the suppression list.')
+const NOT_LISTED = refuse('NOT_FOUND', 'The address is not on the suppression list. List it with list-suppressions.')
 
 async function respondWithSuppression(
   ctx: ApiContext,

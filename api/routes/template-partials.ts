@@ -14,11 +14,15 @@ import {
   type PartialRow,
   type TemplateUsingPartial,
 } from '#src/templates/partial-store.ts'
+import { limitCompiling } from '#api/http/compile-limit.ts'
+import { openPage } from '#api/http/list-cursor.ts'
+import { nextCursor, paging, wholeLimit } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { envelope, timestamp } from '#api/http/response-schemas.ts'
+import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
 import { templatePaths } from './templates.ts'
 
-const NO_PARTIAL = refuse('NOT_FOUND', 'There is no such partial.')
+const NO_PARTIAL = refuse('NOT_FOUND', 'There is no such partial. List them with list-partials.')
 const byName = z.object({ name: z.string() })
 
 const partialSchema = z.object({
@@ -39,18 +43,16 @@ const list = route({
   method: 'GET',
   paths: templatePaths('/partials'),
   access: 'any',
+  query: z.object({ limit: wholeLimit, cursor: paging.shape.cursor }),
   status: 200,
-  response: envelope(z.object({ partials: z.array(partialSchema) })),
+  response: envelope(z.object({ partials: z.array(partialSchema), ...nextCursorField })),
   errors: [],
-  handle: async (ctx, { caller }) => {
-    const partials = await listPartials(ctx.db, caller.workspaceId)
-    return {
-      body: {
-        success: true,
-        message: `${partials.length} partials.`,
-        data: { partials: partials.map(presentPartialRow) },
-      },
-    }
+  handle: async (ctx, request) => {
+    const page = openPage(ctx, 'list-partials', request)
+    if (isRefusal(page)) return page
+    const { items, next } = await listPartials(ctx.db, request.caller.workspaceId, page)
+    const data = { partials: items.map(presentPartialRow), ...nextCursor(next, page) }
+    return { body: { success: true, message: `${items.length} partials.`, data } }
   },
 })
 
@@ -83,6 +85,8 @@ const save = route({
   response: partialResponse,
   errors: ['INVALID_TEMPLATE'],
   handle: async (ctx, { caller, body }) => {
+    const limited = limitCompiling(ctx, caller.workspaceId)
+    if (limited !== null) return limited
     const saved = await savePartial(ctx, caller.workspaceId, body)
     if (saved.kind === 'invalid') return refuse('INVALID_TEMPLATE', `The partial is invalid: ${saved.reason}`)
     return { body: { success: true, message: 'Partial saved.', data: presentPartial(saved.partial, saved.templates) } }
@@ -100,7 +104,8 @@ const remove = route({
   errors: ['CONFLICT', 'NOT_FOUND'],
   handle: async (ctx, { caller, params }) => {
     const deleted = await deletePartial(ctx.db, caller.workspaceId, params.name)
-    if (deleted.kind === 'used') return refuse('CONFLICT', `The template "${deleted.template}" uses this partial.`)
+    if (deleted.kind === 'used')
+      return refuse('CONFLICT', `The template "${deleted.template}" uses this partial. Change that first.`)
     return deleted.kind === 'deleted' ? {} : NO_PARTIAL
   },
 })

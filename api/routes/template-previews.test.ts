@@ -12,8 +12,7 @@ const MJML = `<mjml><mj-body>
 
 describe('templates before they are sent', () => {
   let api: TestApi
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     api = await startApi()
   })
   after(() => api.stop())

@@ -15,6 +15,7 @@ import {
 } from '#src/templates/preview.ts'
 import { REVIEW_RULES } from '#src/templates/review-rules.ts'
 import { authoredFields } from '#src/templates/store.ts'
+import { limitCompiling } from '#api/http/compile-limit.ts'
 import { isRefusal } from '#api/http/response.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { route, type ApiResponse, type AnyRoute, type ApiRequest } from '#api/http/route.ts'
@@ -28,7 +29,7 @@ import { NO_TEMPLATE, templatePaths } from './templates.ts'
 
 const MAX_TEST_RECIPIENTS = 10
 const TEST_PREFIX = '[Test] '
-const NO_CONTACT = refuse('NOT_FOUND', 'There is no such contact.')
+const NO_CONTACT = refuse('NOT_FOUND', 'There is no such contact. List them with get-contacts.')
 
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
 const uuidField = z.string().refine(isUuid, 'must be a UUID').nullish()
@@ -95,6 +96,8 @@ const preview = route({
     }),
   ).meta({ id: 'TemplatePreview' }),
   handle: async (ctx, { caller, body }) => {
+    const limited = limitCompiling(ctx, caller.workspaceId)
+    if (limited !== null) return limited
     const found = await renderPreview(ctx, caller.workspaceId, body)
     if (isRefusal(found)) return found
     const { template, subject, html, text, isTextGenerated: isTextMade } = found
@@ -130,6 +133,8 @@ const check = route({
     }),
   ).meta({ id: 'TemplateCheck' }),
   handle: async (ctx, { caller, body }) => {
+    const limited = limitCompiling(ctx, caller.workspaceId)
+    if (limited !== null) return limited
     const filled = await findFilling(ctx, caller.workspaceId, body)
     if (isRefusal(filled)) return filled
     const reviewed = await reviewTemplate(ctx, caller.workspaceId, body.draft, filled)

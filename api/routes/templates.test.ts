@@ -53,6 +53,22 @@ describe('templates', () => {
       )
     }
   })
+  it('are saved with a warning if contacts have an attribute of nearly the same name', async () => {
+    const tenant = await api.addTenant()
+    const key = tenant.admin
+    const audience = await api.call('POST', '/public/audiences/add-audience', { key, body: { name: 'A' } })
+    const audience_id = textOf(audience.body['data']?.['id'])
+    const contact = { email: 'ada@receiver.example', audience_id, custom_attributes: { Plan: 'pro' } }
+    const added = await api.call('POST', '/public/contacts/add-contact', { key, body: contact })
+    assert.isTrue(added.body['success'])
+    const warningsOf = async (body: string, sample_data: object = {}): Promise<unknown> =>
+      (await save({ body, sample_data }, key)).body['data']?.['warnings']
+    const hint = 'No contact has the attribute "plan". Did you mean "Plan"?'
+    assert.deepEqual(await warningsOf('{{plan}} {{attributes.plan}}'), [hint])
+    assert.deepEqual(await warningsOf('{{attributes.colour}}'), ['No contact has the attribute "colour".'])
+    assert.deepEqual(await warningsOf('{{Plan}} {{attributes.Plan}} {{code}} {{firstName}}'), [])
+    assert.deepEqual(await warningsOf('{{plan}}', { plan: 'pro' }), [], 'the sample data declares it')
+  })
   it('belong to one workspace', async () => {
     const other = await api.addTenant()
     const template_id = idOf(await save({}, other.admin))
@@ -181,7 +197,7 @@ describe('templates', () => {
       assert.ok(textOf(body['message']).length > 30)
       assert.deepEqual((await api.db.query<{ n: number }>('SELECT count(*) AS n FROM messages')).rows, [before])
     }
-  }).timeout(20_000)
+  })
 
   const REFUSED: readonly (readonly [why: string, fields: object, error: string])[] = [
     ['no name', { name: undefined }, 'VALIDATION_ERROR'],

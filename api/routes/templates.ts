@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import { findTemplateUsage } from '#src/campaigns/template-usage.ts'
 import { refuse } from '#src/platform/errors.ts'
+import { findAttributeWarnings } from '#src/templates/attribute-warnings.ts'
 import {
   deleteTemplate,
   findTemplate,
@@ -16,11 +17,15 @@ import {
 } from '#src/templates/store.ts'
 import { findAuthoredVersion, listVersions, type TemplateVersion } from '#src/templates/version-list.ts'
 import { findTemplateVersion, FORMATS, type CompiledTemplateVersion } from '#src/templates/versions.ts'
+import { limitCompiling } from '#api/http/compile-limit.ts'
+import { mapPage } from '#src/stores/page.ts'
+import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
 
-export const NO_TEMPLATE = refuse('NOT_FOUND', 'There is no such template.')
+export const NO_TEMPLATE = refuse('NOT_FOUND', 'There is no such template. List them with list-templates.')
 const byId = z.object({ id: z.string() })
 const byVersion = z.object({ id: z.string(), version: z.string() })
 /** Every path also exists below `/public`. */
@@ -51,6 +56,12 @@ const compiledSchema = z
   .object({ subject: z.string(), html: nullableText, text: nullableText })
   .meta({ description: 'what is rendered: partials included, MJML compiled, CSS inlined' })
 const templateResponse = envelope(templateSchema.extend({ compiled: compiledSchema })).meta({ id: 'TemplateAnswer' })
+const savedResponse = envelope(
+  templateSchema.extend({
+    compiled: compiledSchema,
+    warnings: z.array(z.string()).meta({ description: 'names that are probably misspelt attributes of contacts' }),
+  }),
+).meta({ id: 'SavedTemplate' })
 const versionResponse = envelope(contentSchema.extend({ compiled: compiledSchema })).meta({
   id: 'TemplateVersionAnswer',
 })
@@ -65,10 +76,13 @@ const list = route({
   status: 200,
   response: pagedList('templates', templateSchema),
   errors: [],
-  handle: async (ctx, { caller, query }) => {
-    const { templates, total } = await listTemplates(ctx.db, caller.workspaceId, query)
-    const data = pageData('templates', { items: templates.map(presentTemplate), total }, query)
-    return { body: { success: true, message: `${total} templates.`, data } }
+  handle: async (ctx, request) => {
+    const { caller } = request
+    const page = openPage(ctx, 'list-templates', request)
+    if (isRefusal(page)) return page
+    const found = await listTemplates(ctx.db, caller.workspaceId, page)
+    const data = pageData('templates', mapPage(found, presentTemplate), page)
+    return { body: { success: true, message: `${found.total} templates.`, data } }
   },
 })
 
@@ -105,14 +119,19 @@ const save = route({
   access: 'any',
   body: templateFields,
   status: 200,
-  response: templateResponse,
+  response: savedResponse,
   errors: ['INVALID_TEMPLATE', 'NOT_FOUND'],
   handle: async (ctx, { caller, body }) => {
+    const limited = limitCompiling(ctx, caller.workspaceId)
+    if (limited !== null) return limited
     const saved = await saveTemplate(ctx, caller.workspaceId, body)
     if (saved.kind === 'not-found') return NO_TEMPLATE
     if (saved.kind === 'invalid') return refuse('INVALID_TEMPLATE', `The template is invalid: ${saved.reason}`)
-    const data = { ...presentTemplate(saved.template), compiled: presentCompiled(saved.compiled) }
-    return { body: { success: true, message: 'Template saved.', data } }
+    const { template, compiled } = saved
+    const declared = Object.keys(template.sampleData ?? {})
+    const warnings = await findAttributeWarnings(ctx.db, caller.workspaceId, compiled.attributes, declared)
+    const data = { ...presentTemplate(template), compiled: presentCompiled(compiled), warnings }
+    return { body: { success: true, message: ['Template saved.', ...warnings].join(' '), data } }
   },
 })
 
@@ -129,7 +148,8 @@ const remove = route({
     const found = await findTemplate(ctx.db, caller.workspaceId, params.id)
     if (found === null) return NO_TEMPLATE
     const use = await findTemplateUsage(ctx.db, caller.workspaceId, found.id)
-    if (use !== null) return refuse('CONFLICT', `The ${use.kind} "${use.name}" uses this template.`)
+    if (use !== null)
+      return refuse('CONFLICT', `The ${use.kind} "${use.name}" uses this template. Change or delete that first.`)
     return (await deleteTemplate(ctx.db, caller.workspaceId, found.id)) ? {} : NO_TEMPLATE
   },
 })
@@ -145,10 +165,13 @@ const listVersionsRoute = route({
   status: 200,
   response: pagedList('versions', contentSchema),
   errors: ['NOT_FOUND'],
-  handle: async (ctx, { caller, params, query }) => {
+  handle: async (ctx, request) => {
+    const { caller, params } = request
+    const page = openPage(ctx, 'list-template-versions', request)
+    if (isRefusal(page)) return page
     if ((await findTemplate(ctx.db, caller.workspaceId, params.id)) === null) return NO_TEMPLATE
-    const found = await listVersions(ctx.db, caller.workspaceId, params.id, query)
-    const data = pageData('versions', { items: found.versions.map(presentContent), total: found.total }, query)
+    const found = await listVersions(ctx.db, caller.workspaceId, params.id, page)
+    const data = pageData('versions', mapPage(found, presentContent), page)
     return { body: { success: true, message: `${found.total} versions.`, data } }
   },
 })
@@ -168,7 +191,8 @@ const getVersion = route({
       ? await findTemplateVersion(ctx.db, caller.workspaceId, id, Number(versionText))
       : null
     const found = finished === null ? null : await findAuthoredVersion(ctx.db, caller.workspaceId, id, finished.version)
-    if (found === null || finished === null) return refuse('NOT_FOUND', 'There is no such template version.')
+    if (found === null || finished === null)
+      return refuse('NOT_FOUND', 'There is no such version. List them with list-template-versions.')
     return {
       body: {
         success: true,

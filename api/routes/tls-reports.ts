@@ -5,12 +5,14 @@
  */
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
-import { invalid, refuse } from '#src/platform/errors.ts'
+import { invalid, rateLimited, refuse } from '#src/platform/errors.ts'
 import { MAX_POST_OCTETS, limitTlsReports, enqueueTlsReport } from '#src/tls-reports/received-queue.ts'
 import { listReceivedTlsReports, serializeTlsReport } from '#src/tls-reports/received.ts'
-import { paging } from '#api/http/paging.ts'
+import { openPage } from '#api/http/list-cursor.ts'
+import { nextCursor, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { envelope, timestamp, plainResponse } from '#api/http/response-schemas.ts'
+import { envelope, nextCursorField, timestamp, plainResponse } from '#api/http/response-schemas.ts'
 
 const post = route({
   name: 'post-tls-report',
@@ -25,12 +27,14 @@ const post = route({
   errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
   handle: async (ctx, { bodyStream: source, address }) => {
     const retryAfter = await limitTlsReports(ctx, ctx.attempts, address)
-    if (retryAfter !== null) return refuse('RATE_LIMITED', 'Too many reports from your network.', retryAfter)
+    if (retryAfter !== null) return rateLimited('client_rate', 'Too many reports from your network.', retryAfter)
     const raw = await readBody(source, MAX_POST_OCTETS)
-    if (raw === 'too large') return refuse('PAYLOAD_TOO_LARGE', `The body is larger than ${MAX_POST_OCTETS} bytes.`)
+    if (raw === 'too large')
+      return refuse('PAYLOAD_TOO_LARGE', `The body is larger than ${MAX_POST_OCTETS} bytes. Send several reports.`)
     if (raw === 'cut' || !looksLikeReport(raw)) return invalid([{ path: '', message: 'the body is not a TLS report' }])
     const isStored = await enqueueTlsReport(ctx, { via: 'https', peer: address, raw })
-    if (!isStored) return refuse('SERVICE_UNAVAILABLE', 'Too many reports are waiting to be parsed.', 600)
+    if (!isStored)
+      return refuse('SERVICE_UNAVAILABLE', 'Too many reports are waiting to be parsed. Send it again later.', 600)
     return { body: { success: true, message: 'Report received.' } }
   },
 })
@@ -106,20 +110,21 @@ const list = route({
   access: 'operator',
   query: z.object({
     limit: paging.shape.limit,
+    cursor: paging.shape.cursor,
     failing: z.enum(['true', 'false']).default('false').meta({ description: 'true: only reports of failures' }),
   }),
   status: 200,
-  response: envelope(z.object({ reports: z.array(reportSchema) })),
+  response: envelope(z.object({ reports: z.array(reportSchema), ...nextCursorField })),
   errors: ['VALIDATION_ERROR'],
-  handle: async (ctx, { query: { limit, failing } }) => {
-    const reports = await listReceivedTlsReports(ctx.db, { isFailing: failing === 'true', limit })
-    return {
-      body: {
-        success: true,
-        message: `${reports.length} reports.`,
-        data: { reports: reports.map(serializeTlsReport) },
-      },
-    }
+  handle: async (ctx, request) => {
+    const page = openPage(ctx, 'admin-list-tls-reports', request)
+    if (isRefusal(page)) return page
+    const { items, next } = await listReceivedTlsReports(ctx.db, {
+      ...page,
+      isFailing: request.query.failing === 'true',
+    })
+    const data = { reports: items.map(serializeTlsReport), ...nextCursor(next, page) }
+    return { body: { success: true, message: `${items.length} reports.`, data } }
   },
 })
 

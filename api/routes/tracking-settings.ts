@@ -69,7 +69,7 @@ function firstGiven<T>(one: T | undefined, other: T | undefined): T | undefined 
   return one === undefined ? other : one
 }
 
-const NO_WORKSPACE = refuse('NOT_FOUND', 'The workspace no longer exists.')
+const NO_WORKSPACE = refuse('NOT_FOUND', 'The workspace no longer exists. Ask the operator of this service.')
 
 const getSettings = route({
   name: 'get-tracking',
@@ -117,7 +117,7 @@ async function chooseDomain(
   nameOrId: string,
 ): Promise<{ readonly trackingDomainId: string } | Refusal> {
   const domain = await findDomain(ctx.db, workspaceId, nameOrId)
-  if (domain === null) return refuse('NOT_FOUND', 'There is no such domain.')
+  if (domain === null) return refuse('NOT_FOUND', 'There is no such domain. List them with get-domains.')
   const reject = (message: string): Refusal => invalid([{ path: 'tracking_domain', message }])
   if (domain.status !== 'verified' && domain.status !== 'degraded') return reject(`${domain.domain} is not verified`)
   if (domain.trackingStatus !== 'verified')
@@ -169,7 +169,7 @@ const trackingName = route({
   errors: ['NOT_FOUND'],
   handle: async (ctx, { query: { domain } }) => {
     const isOurs = await isTrackingName(ctx.db, domain)
-    if (!isOurs) return refuse('NOT_FOUND', 'The host is not a tracking host name of this service.')
+    if (!isOurs) return refuse('NOT_FOUND', 'The host is not a tracking host name of this service. Check its spelling.')
     return {
       body: {
         success: true,

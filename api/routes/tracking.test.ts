@@ -23,11 +23,19 @@ describe('open pixels and tracked links', () => {
   after(() => api.stop())
   const links = createLinks({
     encryption: createEncryption(Buffer.from('5a'.repeat(32), 'hex')),
-    config: { bounceDomain: 'b.example' },
+    config: { bounceDomain: 'b.example', hostedMailUrl: null },
   })
   let ref: MailRef
   beforeEach(() => {
-    ref = { base: api.url, messageId: newId(), n: 2, workspaceId: api.workspaceId, contactId: null, audienceId: null }
+    ref = {
+      base: api.url,
+      messageId: newId(),
+      n: 2,
+      workspaceId: api.workspaceId,
+      senderId: api.domainId,
+      contactId: null,
+      audienceId: null,
+    }
   })
   const ask = (
     url: string,

@@ -7,7 +7,7 @@ import { startApi, textOf, type TestApi } from '#test/support/api.ts'
 
 const links = createLinks({
   encryption: createEncryption(Buffer.from('5a'.repeat(32), 'hex')),
-  config: { bounceDomain: 'b.example' },
+  config: { bounceDomain: 'b.example', hostedMailUrl: null },
 })
 const ONE_CLICK = 'List-Unsubscribe=One-Click'
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -27,7 +27,15 @@ describe('unsubscribing', () => {
     offers = await addAudience('Offers')
     const contactId = await addContact('anna@x.example', news)
     await addContact('anna@x.example', offers)
-    ref = { base: api.url, messageId: newId(), n: 0, workspaceId: api.workspaceId, contactId, audienceId: news }
+    ref = {
+      base: api.url,
+      messageId: newId(),
+      n: 0,
+      workspaceId: api.workspaceId,
+      senderId: api.domainId,
+      contactId,
+      audienceId: news,
+    }
   })
   afterEach(() => api.db.query('DELETE FROM contacts WHERE workspace_id = $1', [api.workspaceId]))
 

@@ -1,10 +1,12 @@
 /**
  * Unsubscribing by the links in a mail (RFC 8058): GET shows a page and changes nothing; POST acts immediately,
- * from any program and without a cookie. The same token opens the preferences page. src/tracking/unsubscribe.ts
- * makes the changes.
+ * from any program and without a cookie. A link in mail of a campaign or automation names a contact, and its token also
+ * opens the preferences page; a link in other bulk mail names an address. src/tracking/unsubscribe.ts and
+ * src/tracking/bulk-unsubscribe.ts make the changes. An unsubscribe works for ever, also when the sender is suspended
+ * or its domain removed; then the pages show no text of the sender, and nobody can subscribe again (decision 041).
  */
 import { z } from 'zod'
-import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import { invalid, rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
 import {
   unsubscribe,
   findUnsubscribeTarget,
@@ -12,35 +14,69 @@ import {
   savePreferences,
   undoUnsubscribe,
 } from '#src/tracking/unsubscribe.ts'
+import { createAddressTokens, type AddressRef } from '#src/tracking/address-token.ts'
+import { undoBulkUnsubscribe, unsubscribeFromBulk } from '#src/tracking/bulk-unsubscribe.ts'
 import { createTrackingTokens, type ListRef } from '#src/tracking/tokens.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { invalidLinkPage } from '#api/pages/message-page.ts'
 import {
   LIST_FIELD,
+  closedSenderPage,
   contactGonePage,
   preferencesPage,
   restoredPage,
+  subjectOf,
   unsubscribedPage,
   unsubscribePage,
+  type UnsubscribeSubject,
 } from '#api/pages/unsubscribe.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope } from '#api/http/response-schemas.ts'
 
 const byToken = z.object({ token: z.string() })
-const NO_LINK = refuse('NOT_FOUND', 'The link is incomplete, or it is not a link of this service.')
+const NO_LINK = refuse('NOT_FOUND', 'The link is incomplete, or not of this service. Open it from the email again.')
 const refusalPage = (_: unknown, refusal: Refusal): Promise<ApiResponse> => Promise.resolve(invalidLinkPage(refusal))
 /** Per link, not per network: mailbox providers post for all of their users from a few addresses. */
 const LINK_LIMIT = { max: 60, windowMs: 10 * 60 * 1000 }
 
-type OpenedLink = { readonly ref: ListRef } | { readonly refusal: Refusal }
+type UnsubscribeLink = { readonly isOpen: boolean } & (
+  | { readonly kind: 'contact'; readonly ref: ListRef }
+  | { readonly kind: 'address'; readonly ref: AddressRef }
+)
+type OpenedLink = UnsubscribeLink | { readonly kind: 'refused'; readonly refusal: Refusal }
+
+type ReadLink =
+  | { readonly kind: 'contact'; readonly ref: ListRef }
+  | { readonly kind: 'address'; readonly ref: AddressRef }
+
+function readLink(ctx: ApiContext, token: string): ReadLink | null {
+  const list = createTrackingTokens(ctx.encryption).readList(token)
+  if (list !== null) return { kind: 'contact', ref: list }
+  const ref = createAddressTokens(ctx.encryption).read(token)
+  return ref === null ? null : { kind: 'address', ref }
+}
 
 /** Verifies the token before it accesses a store. */
 async function openLink(ctx: ApiContext, token: string): Promise<OpenedLink> {
-  const ref = createTrackingTokens(ctx.encryption).readList(token)
-  if (ref === null) return { refusal: NO_LINK }
+  const link = readLink(ctx, token)
+  if (link === null) return { kind: 'refused', refusal: NO_LINK }
   const name = `unsubscribe:${ctx.encryption.mac('unsubscribe-pace', token).toString('base64url').slice(0, 22)}`
   const retryAfter = await ctx.attempts.consume(name, LINK_LIMIT)
-  return retryAfter === null ? { ref } : { refusal: refuse('RATE_LIMITED', 'Too many attempts.', retryAfter) }
+  if (retryAfter !== null)
+    return { kind: 'refused', refusal: rateLimited('client_rate', 'Too many attempts.', retryAfter) }
+  const sender = link.kind === 'contact' ? link.ref : { senderId: null, workspaceId: link.ref.workspaceId }
+  return { ...link, isOpen: await ctx.linkPolicy.isListOpen(sender) }
+}
+
+/** The preferences page is for contacts. */
+async function openPreferences(
+  ctx: ApiContext,
+  token: string,
+): Promise<{ readonly ref: ListRef; readonly isOpen: boolean } | Refusal> {
+  const link = await openLink(ctx, token)
+  if (link.kind === 'contact') return link
+  return link.kind === 'refused' ? link.refusal : NO_LINK
 }
 
 const showUnsubscribe = route({
@@ -56,10 +92,12 @@ const showUnsubscribe = route({
   errors: ['NOT_FOUND', 'RATE_LIMITED'],
   refusalPage,
   handle: async (ctx, { params }) => {
-    const opened = await openLink(ctx, params.token)
-    if ('refusal' in opened) return opened.refusal
-    const subscription = await findUnsubscribeTarget(ctx.db, opened.ref)
-    return subscription === null ? contactGonePage() : unsubscribePage(subscription, params.token)
+    const link = await openLink(ctx, params.token)
+    if (link.kind === 'refused') return link.refusal
+    if (link.kind === 'address') return unsubscribePage(subjectOfAddress(link.ref))
+    const target = await findUnsubscribeTarget(ctx.db, link.ref)
+    if (target === null) return contactGonePage()
+    return link.isOpen ? unsubscribePage(subjectOf(target, params.token)) : closedSenderPage(target, 'unsubscribe')
   },
 })
 
@@ -85,19 +123,41 @@ const postUnsubscribe = route({
   errors: ['NOT_FOUND', 'RATE_LIMITED'],
   refusalPage,
   handle: async (ctx, { params, body, wantsPage }) => {
-    const opened = await openLink(ctx, params.token)
-    if ('refusal' in opened) return opened.refusal
-    if (body.undo !== undefined) return respondToUndo(ctx, body.undo, wantsPage)
+    const link = await openLink(ctx, params.token)
+    if (link.kind === 'refused') return link.refusal
+    if (body.undo !== undefined) return link.isOpen ? respondToUndo(ctx, link, body.undo, wantsPage) : NO_LINK
     if (!ONE_CLICK.test(body['List-Unsubscribe'] ?? ''))
       return invalid([{ path: 'List-Unsubscribe', message: 'must be One-Click' }])
-    const result = await unsubscribe(ctx, opened.ref)
-    if (!wantsPage) return respondWithStatus('unsubscribed')
-    return result.kind === 'nobody' ? contactGonePage() : unsubscribedPage(result.target, params.token, result.undo)
+    const page = await applyUnsubscribe(ctx, link, params.token)
+    return wantsPage ? page : respondWithStatus('unsubscribed')
   },
 })
 
-async function respondToUndo(ctx: ApiContext, undo: string, wantsPage: boolean): Promise<ApiResponse | Refusal> {
-  const isRestored = await undoUnsubscribe(ctx, undo)
+async function applyUnsubscribe(ctx: ApiContext, link: UnsubscribeLink, token: string): Promise<ApiResponse> {
+  if (link.kind === 'address')
+    return unsubscribedPage(
+      subjectOfAddress(link.ref),
+      await unsubscribeFromBulk(ctx, link.ref).then((undo) => (link.isOpen ? undo : null)),
+    )
+  const result = await unsubscribe(ctx, link.ref)
+  if (result.kind === 'nobody') return contactGonePage()
+  return link.isOpen
+    ? unsubscribedPage(subjectOf(result.target, token), result.undo)
+    : closedSenderPage(result.target, 'done')
+}
+
+function subjectOfAddress({ address }: AddressRef): UnsubscribeSubject {
+  return { email: address, list: null, preferences: null }
+}
+
+async function respondToUndo(
+  ctx: ApiContext,
+  link: UnsubscribeLink,
+  undo: string,
+  wantsPage: boolean,
+): Promise<ApiResponse | Refusal> {
+  const isRestored =
+    link.kind === 'address' ? await undoBulkUnsubscribe(ctx, link.ref, undo) : await undoUnsubscribe(ctx, undo)
   if (!isRestored) return NO_LINK
   return wantsPage ? restoredPage() : respondWithStatus('subscribed')
 }
@@ -125,10 +185,11 @@ const showPreferences = route({
   errors: ['NOT_FOUND', 'RATE_LIMITED'],
   refusalPage,
   handle: async (ctx, { params }) => {
-    const opened = await openLink(ctx, params.token)
-    if ('refusal' in opened) return opened.refusal
+    const opened = await openPreferences(ctx, params.token)
+    if (isRefusal(opened)) return opened
     const found = await readPreferences(ctx.db, opened.ref)
-    return found === null ? contactGonePage() : preferencesPage(found, false)
+    if (found === null) return contactGonePage()
+    return opened.isOpen ? preferencesPage(found, false) : closedSenderPage(found, 'opt-out')
   },
 })
 
@@ -153,8 +214,8 @@ const postPreferences = route({
   errors: ['NOT_FOUND', 'RATE_LIMITED'],
   refusalPage,
   handle: async (ctx, { params, body }) => {
-    const opened = await openLink(ctx, params.token)
-    if ('refusal' in opened) return opened.refusal
+    const opened = await openPreferences(ctx, params.token)
+    if (isRefusal(opened)) return opened
     const fields = Object.entries(body)
       .filter(([name]) => name.startsWith(LIST_FIELD))
       .map(([name, value]) => [name.slice(LIST_FIELD.length), value] as const)
@@ -162,10 +223,11 @@ const postPreferences = route({
     const shownAudiences = new Set(fields.map(([id]) => id))
     const saved = await savePreferences(ctx, opened.ref, {
       shown: shownAudiences,
-      audiences: wantedAudiences,
-      isOptedOut: body.all === '1',
+      audiences: opened.isOpen ? wantedAudiences : new Set(),
+      isOptedOut: body.all === '1' || !opened.isOpen,
     })
-    return saved === null ? contactGonePage() : preferencesPage(saved, true)
+    if (saved === null) return contactGonePage()
+    return opened.isOpen ? preferencesPage(saved, true) : closedSenderPage(saved, 'done')
   },
 })
 

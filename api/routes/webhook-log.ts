@@ -13,13 +13,19 @@ import type { Endpoint } from '#src/webhooks/endpoints.ts'
 import { EVENT_TYPE_NAMES, isEventType } from '#src/events/catalogue.ts'
 import { eventName } from '#src/events/reported-event.ts'
 import { testEventTypeOf, sendTestEvent } from '#src/webhooks/test-event.ts'
+import { mapPage } from '#src/stores/page.ts'
+import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
 import { ACCESS, byPath, findOwnEndpoint, NO_ENDPOINT } from './webhooks.ts'
 
 const ENDPOINT_DISABLED = refuse('CONFLICT', 'The webhook endpoint is disabled. Enable it first (is_active: true).')
-const NO_DELIVERY = refuse('NOT_FOUND', 'This webhook endpoint has no delivery of this event.')
+const NO_DELIVERY = refuse(
+  'NOT_FOUND',
+  'This endpoint has no delivery of this event. List them with list-webhook-deliveries.',
+)
 
 const stateFilter = z.enum(DELIVERY_STATES, `must be one of ${DELIVERY_STATES.join(', ')}`).optional()
 const eventIdFilter = z
@@ -80,13 +86,16 @@ const listDeliveriesRoute = route({
   status: 200,
   response: pagedList('deliveries', deliverySchema),
   errors: ['NOT_FOUND'],
-  handle: async (ctx, { caller, params, query }) => {
+  handle: async (ctx, request) => {
+    const { caller, params, query } = request
+    const page = openPage(ctx, 'list-webhook-deliveries', request)
+    if (isRefusal(page)) return page
     const endpoint = await findOwnEndpoint(ctx, caller.workspaceId, params.id)
     if (endpoint === null) return NO_ENDPOINT
-    const filter = { ...query, state: query.state ?? query.status ?? null, eventId: query.event_id }
-    const { deliveries, total } = await listDeliveries(ctx.db, endpoint, filter)
-    const data = pageData('deliveries', { items: deliveries.map(presentDelivery), total }, query)
-    return { body: { success: true, message: `${total} deliveries.`, data } }
+    const filter = { ...page, state: query.state ?? query.status ?? null, eventId: query.event_id }
+    const found = await listDeliveries(ctx.db, endpoint, filter)
+    const data = pageData('deliveries', mapPage(found, presentDelivery), page)
+    return { body: { success: true, message: `${found.total} deliveries.`, data } }
   },
 })
 

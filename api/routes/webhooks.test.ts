@@ -16,8 +16,7 @@ const BASE = '/public/webhooks'
 describe('/public/webhooks', () => {
   let api: TestApi
   let other: Tenant
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     api = await startApi()
     other = await api.addTenant()
   })

@@ -21,7 +21,10 @@ import { readEventSelection } from '#src/webhooks/event-selection.ts'
 import { ALL_TYPES, EVENT_TYPE_NAMES } from '#src/events/catalogue.ts'
 import { validateTargetUrl } from '#src/webhooks/target-url.ts'
 import type { ApiContext } from '#api/http/context.ts'
+import { mapPage } from '#src/stores/page.ts'
+import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
 
@@ -108,7 +111,8 @@ const create = route({
     const refusal = validateUrl(ctx, body.url)
     if (refusal !== null) return refusal
     const created = await createEndpoint(ctx, caller.workspaceId, body)
-    if (created === null) return refuse('CONFLICT', `A workspace has at most ${MAX_ENDPOINTS} webhook endpoints.`)
+    if (created === null)
+      return refuse('CONFLICT', `A workspace has at most ${MAX_ENDPOINTS} webhook endpoints. Delete one first.`)
     const data = { ...presentEndpoint(created.endpoint), secret: created.secret }
     return {
       body: { success: true, message: 'Webhook endpoint created. Store the secret: it is not shown again.', data },
@@ -126,11 +130,14 @@ const list = route({
   status: 200,
   response: z.union([pagedList('webhooks', webhookSchema), webhookResponse]),
   errors: ['NOT_FOUND'],
-  handle: async (ctx, { caller, query }) => {
+  handle: async (ctx, request) => {
+    const { caller, query } = request
+    const page = openPage(ctx, 'list-webhooks', request)
+    if (isRefusal(page)) return page
     if (query.id !== undefined) return respondWithEndpoint(ctx, caller.workspaceId, query.id)
-    const { items, total } = await listEndpoints(ctx.db, caller.workspaceId, query)
-    const data = pageData('webhooks', { items: items.map(presentEndpoint), total }, query)
-    return { body: { success: true, message: `${total} webhook endpoints.`, data } }
+    const found = await listEndpoints(ctx.db, caller.workspaceId, page)
+    const data = pageData('webhooks', mapPage(found, presentEndpoint), page)
+    return { body: { success: true, message: `${found.total} webhook endpoints.`, data } }
   },
 })
 
@@ -222,7 +229,7 @@ export const WEBHOOK_ROUTES: readonly AnyRoute[] = [
   rotate,
 ]
 
-export const NO_ENDPOINT = refuse('NOT_FOUND', 'There is no such webhook endpoint.')
+export const NO_ENDPOINT = refuse('NOT_FOUND', 'There is no such webhook endpoint. List them with list-webhooks.')
 
 function validateUrl(ctx: ApiContext, url: string): Refusal | null {
   const problem = validateTargetUrl(url, ctx.config.allowPrivateTargets)

@@ -44,7 +44,7 @@ export const getWorkspace = route({
   handle: async (ctx, { caller }) => {
     const now = new Date(ctx.clock.now())
     const usage = await readUsage(ctx.db, caller.workspaceId, now)
-    if (usage === null) return refuse('NOT_FOUND', 'The workspace no longer exists.')
+    if (usage === null) return refuse('NOT_FOUND', 'The workspace no longer exists. Ask the operator of this service.')
     const { name, keyPart, used, adminKeys, regularKeys, createdAt } = usage
     const { monthlyQuota, requestsPerSecond, maxDomains, isLaunch } = planOf(ctx, caller.plan)
     const remaining = monthlyQuota === null ? null : Math.max(0, monthlyQuota - used)

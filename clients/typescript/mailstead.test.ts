@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { assert, expect } from 'chai'
 import { startApi, type TestApi } from '#test/support/api.ts'
 import { CLIENT_FILE, generate } from './generate.ts'
-import { Mailstead, MailsteadError } from './mailstead.ts'
+import { Mailstead, MailsteadError, readPages } from './mailstead.ts'
 
 describe('the generated client', () => {
   it('is up to date: `node clients/typescript/generate.ts` makes it', () =>
@@ -45,12 +45,24 @@ describe('the generated client', () => {
       await admin.updateContact({ query: { id: added.id }, body: { first_name: null } })
       const { data: page } = await admin.getContacts({ query: { audienceId: audience.id, limit: 10, sortBy: 'email' } })
       assert.deepEqual([page.total, page.contacts[0]?.firstName], [1, null])
-      assert.strictEqual(await admin.deleteContact({ query: { id: added.id } }), undefined)
+      const deleted = await admin.deleteContact({ query: { id: added.id } })
+      assert.deepEqual(deleted.data, { id: added.id })
       assert.strictEqual(await admin.deleteAudience({ query: { id: audience.id } }), undefined)
       await expect(admin.getAudience({ query: { id: audience.id } })).to.be.rejected.and.eventually.have.property(
         'code',
         'NOT_FOUND',
       )
+    })
+    it('reads a list to its end by cursor', async () => {
+      for (const name of ['one', 'two', 'three']) await admin.addAudience({ body: { name } })
+      const names: string[] = []
+      for await (const { data } of readPages((cursor) => admin.getAudiences({ query: { cursor, limit: 2 } })))
+        names.push(...data.audiences.map(({ name }) => name))
+      assert.deepEqual(names, ['three', 'two', 'one'])
+      let domains = 0
+      for await (const { data } of readPages((cursor) => admin.getDomains({ query: { cursor } })))
+        domains += data.length
+      assert.strictEqual(domains, 1)
     })
     it('sends, under one key once, and sees what became of it', async () => {
       const body = { from: `shop@${api.domain}`, to: ['anna@example.org'], subject: 'Your order', html: '<p>Hello</p>' }

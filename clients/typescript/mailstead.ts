@@ -40,9 +40,11 @@ export class MailsteadError extends Error {
   readonly retryAfter: number | null
   /** Quote it when you report a problem. */
   readonly requestId: string | null
+  /** Where the error is explained; null if the response did not come from Mailstead. */
+  readonly docUrl: string | null
 
   constructor(response: Response, answer: unknown) {
-    const { error, message, details } = isObject(answer) ? answer : {}
+    const { error, message, details, doc_url: docUrl } = isObject(answer) ? answer : {}
     super(typeof message === 'string' ? message : `The server returned status ${response.status}.`)
     this.name = 'MailsteadError'
     this.status = response.status
@@ -50,6 +52,7 @@ export class MailsteadError extends Error {
     this.details = Array.isArray(details) ? (details as Detail[]) : []
     this.retryAfter = readSeconds(response.headers.get('retry-after'))
     this.requestId = response.headers.get('x-request-id')
+    this.docUrl = typeof docUrl === 'string' ? docUrl : null
   }
 }
 
@@ -116,6 +119,23 @@ class Transport {
   }
 }
 
+/** A page of a list, as the methods of the client return it. */
+type ListPage = { readonly data: { readonly next_cursor?: string | null } } | { readonly next_cursor?: string | null }
+
+/**
+ * Reads a list to its end, page by page: `readPages((cursor) => client.listApiKeys({ query: { cursor } }))`.
+ * No item is repeated or omitted while the list changes. Each call has the same filter.
+ */
+export async function* readPages<T extends ListPage>(readPage: (cursor: string) => Promise<T>): AsyncGenerator<T> {
+  for (let cursor = ''; ;) {
+    const page = await readPage(cursor)
+    yield page
+    const next = 'next_cursor' in page || !('data' in page) ? page.next_cursor : page.data.next_cursor
+    if (typeof next !== 'string') return
+    cursor = next
+  }
+}
+
 function addressOf(baseUrl: string, path: string, { params = {}, query = {} }: Input): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''))
   const search = new URLSearchParams()
@@ -156,80 +176,137 @@ function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
 export type AcceptedBatchItem = {
   /** msg_<epoch ms>_<suffix>, or scheduled_msg_…; each form of the id is accepted everywhere */
   readonly id: string
+  /** the sender in the From header: its domain or account must be that of the key */
   readonly from: string
+  /** the addresses of the To header */
   readonly to: readonly string[]
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string
+  /** when it was created */
   readonly created_at: string
+  /** the tier, when delivery is expected, and the number of recipients */
   readonly metadata: {
+    /** the tier: instant, high, normal or bulk */
     readonly priority: "instant" | "high" | "normal" | "bulk"
     /** such as 0-5 seconds */
     readonly estimated_delivery: string
+    /** the number of recipients in to, cc and bcc */
     readonly recipients_count: number
   }
   /** em_<suffix> */
   readonly email_id: string
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the kind of object */
   readonly object: "email"
+  /** the status */
   readonly status: "queued"
+  /** the queue of the tier; that of `normal` is `async` */
   readonly queue: "instant" | "high" | "async" | "bulk"
   /** such as 0-5 seconds */
   readonly estimated_delivery: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the id of the message, as `em_…` */
     readonly job_id: string
+    /** the tier: instant, high, normal or bulk */
     readonly priority: "instant" | "high" | "normal" | "bulk"
+    /** the number of recipients */
     readonly recipients: number
+    /** the status */
     readonly status: "queued"
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
   /** its index in `messages` */
   readonly index: number
 }
 
 export type Account = {
+  /** identifies it in other calls */
   readonly id: string
+  /** the kind of object */
   readonly object: "account"
+  /** the type */
   readonly type: "smtp" | "oauth"
   /** the OAuth provider; null for SMTP credentials */
   readonly provider: string | null
+  /** the name */
   readonly name: string
+  /** the host name of the server */
   readonly host: string
+  /** the port of the server: 465 (TLS), 587 or 2525 (STARTTLS) */
   readonly port: number
+  /** how the connection is encrypted */
   readonly security: "tls" | "starttls" | "none"
+  /** the user name at the server */
   readonly username: string
   /** the addresses allowed in From */
   readonly addresses: readonly string[]
-  readonly status: "active" | "paused"
+  /** untested: no test of these credentials has succeeded; its mail is attempted nevertheless */
+  readonly status: "active" | "paused" | "untested"
+  /** why the account is paused; null if it is not */
   readonly paused_reason: string | null
+  /** since when the account is paused; null if it is not */
   readonly paused_at: string | null
+  /** connections at a time */
   readonly connections: number
+  /** messages before a connection is replaced */
   readonly messages_per_connection: number
+  /** messages per minute; null: no limit */
   readonly messages_per_minute: number | null
+  /** when it was created */
   readonly created_at: string
+  /** when it was last changed */
   readonly updated_at: string
 }
 
 export type AccountAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: Account
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 /** A connected account can no longer sign in; its mail waits until it is connected again. */
 export type AccountPausedEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "account.paused"
   /** the same as type */
   readonly event: "account.paused"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -240,49 +317,75 @@ export type AccountPausedEvent = {
 }
 
 export type AccountTest = {
+  /** whether it passed */
   readonly ok: boolean
   /** in order; if `ok` is false, the last one failed */
   readonly steps: readonly ({
+    /** the id of the step */
     readonly step: "dns" | "connect" | "greeting" | "tls" | "auth" | "mail"
+    /** whether it passed */
     readonly ok: boolean
+    /** what was found */
     readonly detail: string
   })[]
   /** the SMTP conversation, without secrets */
   readonly conversation: string
+  /** how long it took, in milliseconds */
   readonly duration_ms: number
+  /** when it was tested */
   readonly tested_at: string
 }
 
 export type AddAudienceBody = {
+  /** the name */
   readonly name: string
+  /** a description, for people */
   readonly description?: string | null
   /** subscribers of the form confirm by a link in a mail */
   readonly double_opt_in?: boolean | null
 }
 
 export type AddContactAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type AddContactBody = {
   /** an email address; stored in lower case */
   readonly email: string
+  /** the id of the audience */
   readonly audience_id: string | null
+  /** the first name */
   readonly first_name?: string | null
+  /** the last name */
   readonly last_name?: string | null
   /** split into first and last name, unless these are given */
   readonly name?: string | null
+  /** the company the contact works for */
   readonly company_name?: string | null
+  /** the position of the contact */
   readonly job_title?: string | null
+  /** the telephone number */
   readonly phone_number?: string | number | null
   /** URL of the profile, http or https */
   readonly linkedin?: string | null
   /** IANA time zone */
   readonly timezone?: string | null
+  /** words to find the object by */
   readonly tags?: string | readonly string[] | null
   /** merged into the stored attributes, key by key */
   readonly custom_attributes?: Readonly<Record<string, unknown>> | null
@@ -296,377 +399,873 @@ export type AddDomainBody = {
 }
 
 export type AddSuppressionsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** addresses that were not on the list */
     readonly added: number
+    /** addresses that were on the list for a weaker cause */
     readonly strengthened: number
+    /** addresses that were on the list already */
     readonly unchanged: number
+    /** the addresses, or entries, of the suppression list */
     readonly suppressions: readonly Suppression[]
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type AddSuppressionsBody = {
+  /** the e-mail address */
   readonly email?: string
+  /** why, in words */
   readonly reason?: string | null
-  readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | null
+  /** what kind it is */
+  readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | "unsubscribe_bulk" | null
+  /** the addresses, or entries, of the suppression list */
   readonly suppressions?: readonly (string | {
+    /** the e-mail address */
     readonly email?: string
+    /** why, in words */
     readonly reason?: string | null
-    readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | null
+    /** what kind it is */
+    readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | "unsubscribe_bulk" | null
   })[]
 }
 
-export type Audience = {
+export type ApiKey = {
+  /** identifies it in other calls */
   readonly id: string
+  /** the id of the key */
+  readonly key_id: string
+  /** the kind of object */
+  readonly object: "api_key"
+  /** the type */
+  readonly type: "regular" | "admin"
+  /** the name */
   readonly name: string
+  /** of an Admin key */
+  readonly scopes: readonly string[]
+  /** the domain that a Regular key sends for */
+  readonly domain_id: string | null
+  /** the domain name */
+  readonly domain: string | null
+  /** the connected account that a Regular key sends through */
+  readonly account_id: string | null
+  /** the status */
+  readonly status: "active" | "expired" | "revoked"
+  /** whether it is in use */
+  readonly is_active: boolean
+  /** the key of this request */
+  readonly is_current: boolean
+  /** it is not valid after this time */
+  readonly expires_at: string | null
+  /** when it was last used; null until then */
+  readonly last_used_at: string | null
+  /** when it was created */
+  readonly created_at: string
+  /** the ends of earlier secrets that are still valid after a rotation */
+  readonly earlier_secrets_until: readonly string[]
+}
+
+export type ApiKeyAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: ApiKey
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type Audience = {
+  /** identifies it in other calls */
+  readonly id: string
+  /** the name */
+  readonly name: string
+  /** a description, for people */
   readonly description: string | null
+  /** how many contacts it has */
   readonly contactCount: number
+  /** how many contacts it has */
   readonly contact_count: number
   /** the public signup form */
   readonly subscribeUrl: string
   /** subscribers of the form confirm by a link in a mail */
   readonly double_opt_in: boolean
+  /** when it was created */
   readonly createdAt: string
+  /** when it was created */
   readonly created_at: string
+  /** when it was last changed */
   readonly updatedAt: string
+  /** when it was last changed */
   readonly updated_at: string
 }
 
 export type AudienceAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: Audience
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type AuditEntry = {
+  /** identifies it in other calls */
   readonly id: string
+  /** when it was created */
   readonly created_at: string
   /** null: of the whole service */
   readonly workspace_id: string | null
+  /** who made the change: a key, the operator or a command */
   readonly actor: {
-    readonly type: "key" | "operator" | "cli"
-    /** the id of the API key; for the operator the name in `X-Operator`, or the user and host of a command */
+    /** the type */
+    readonly type: "key" | "operator" | "cli" | "mailbox"
+    /**
+     * the id of the API key; the address of a mailbox whose owner connected it; for the operator the name in
+     * `X-Operator`, or the user and host of a command
+     */
     readonly id: string | null
     /** the name of the API key, while it exists */
     readonly name: string | null
   }
+  /** the address of the client; null for a command */
   readonly ip_address: string | null
   /** the `X-Request-Id` of the response */
   readonly request_id: string | null
+  /** what was done */
   readonly action: string
+  /** the values before and after the change */
   readonly change: "create" | "update" | "delete"
+  /** the kind of object */
   readonly object: {
+    /** the type */
     readonly type: string
     /** empty for a change of more than 100 rows */
     readonly id: string
   }
   /** the changed fields; a secret is `(hidden)` */
   readonly before: Readonly<Record<string, unknown>> | null
+  /** the values after the change */
   readonly after: Readonly<Record<string, unknown>> | null
 }
 
 export type AutomationAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the name */
     readonly name: string
+    /** the status */
     readonly status: "draft" | "active" | "paused" | "archived"
+    /** what enrols contacts */
     readonly trigger_type: "contact_event" | "contact_added_to_audience" | "date_time" | "manual"
+    /** the values of the trigger, such as the name of the event */
     readonly trigger_config: Readonly<Record<string, unknown>>
+    /** the version, from 1; every change makes a new one */
     readonly version: number
+    /** how many steps it has */
     readonly step_count: number
+    /** contacts that were ever enrolled */
     readonly enrolled_count: number
+    /** contacts that passed the last step */
     readonly completed_count: number
+    /** contacts that are on their way */
     readonly active_count: number
+    /** when it was created */
     readonly created_at: string
+    /** when it was last changed */
     readonly updated_at: string
+    /** when it was created */
     readonly createdAt: string
+    /** when it was last changed */
     readonly updatedAt: string
+    /** the steps, in order */
     readonly steps: readonly ({
+      /** identifies it in other calls */
       readonly id: string
+      /** the type */
       readonly type: string
     } & Readonly<Record<string, unknown>>)[]
     /** for each step, how often it was passed and how many contacts wait at it; includes older versions */
     readonly step_counts: readonly {
+      /** the id of the step */
       readonly step: string
+      /** contacts that passed the step */
       readonly passed: number
+      /** how many wait */
       readonly waiting: number
     }[]
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type AutomationStep = {
+  /** identifies it in other calls */
   readonly id?: string
+  /** the type */
   readonly type: "send_email"
+  /** the id of the template */
   readonly template_id?: string | "" | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject?: string | null
   /** HTML or text, detected */
   readonly body?: string | null
   /** the text part beside HTML; without a body it is the body */
   readonly text?: string | null
+  /** the sender in the From header: its domain or account must be that of the key */
   readonly from?: string | {
+    /** the e-mail address */
     readonly email: string
+    /** the name */
     readonly name?: string
   } | null
+  /** the display name of the sender; wins over the one in `from` */
   readonly from_name?: string | null
+  /** where replies go; `true` stands for the address of the tracking settings */
   readonly reply_to?: string | {
+    /** the e-mail address */
     readonly email: string
+    /** the name */
     readonly name?: string
   } | null
 } | {
+  /** identifies it in other calls */
   readonly id?: string
+  /** the type */
   readonly type: "delay"
+  /** seconds to wait */
   readonly seconds?: number | null
+  /** minutes to wait */
   readonly minutes?: number | null
+  /** hours to wait */
   readonly hours?: number | null
+  /** days to wait */
   readonly days?: number | null
+  /** weeks to wait */
   readonly weeks?: number | null
   /** together with unit */
   readonly amount?: number | null
   /** seconds, minutes, hours, days, weeks */
   readonly unit?: string | null
 } | {
+  /** identifies it in other calls */
   readonly id?: string
+  /** the type */
   readonly type: "condition"
+  /** what is asked */
   readonly condition?: {
+    /** the type */
     readonly type: "opened"
     /** id of a send_email step; the latest mail of this automation when left out */
     readonly step?: string | null
   } | {
+    /** the type */
     readonly type: "clicked"
     /** id of a send_email step; the latest mail of this automation when left out */
     readonly step?: string | null
   } | {
+    /** the type */
     readonly type: "has_tag"
+    /** the tag */
     readonly tag: string
   } | {
+    /** the type */
     readonly type: "attribute"
     /** a field such as first_name, a custom attribute, or event.<property> */
     readonly attribute?: string | null
     /** equals, not_equals, contains, not_contains, greater_than, less_than, exists, not_exists; equals when left out */
     readonly operator?: string | null
+    /** the value to compare with */
     readonly value?: string | number | boolean | null
   }
+  /** the steps if the condition is true */
   readonly yes?: readonly AutomationStep[]
+  /** the steps if the condition is false */
   readonly no?: readonly AutomationStep[]
 } | {
+  /** identifies it in other calls */
   readonly id?: string
+  /** the type */
   readonly type: "wait_for_event"
+  /** seconds to wait */
   readonly seconds?: number | null
+  /** minutes to wait */
   readonly minutes?: number | null
+  /** hours to wait */
   readonly hours?: number | null
+  /** days to wait */
   readonly days?: number | null
+  /** weeks to wait */
   readonly weeks?: number | null
   /** together with unit */
   readonly amount?: number | null
   /** seconds, minutes, hours, days, weeks */
   readonly unit?: string | null
+  /** the name of the event */
   readonly event_name?: string | null
+  /** the steps if the condition is true */
   readonly yes?: readonly AutomationStep[]
+  /** the steps if the condition is false */
   readonly no?: readonly AutomationStep[]
 } | {
+  /** identifies it in other calls */
   readonly id?: string
+  /** the type */
   readonly type: "add_tag"
+  /** the tag */
   readonly tag: string
 } | {
+  /** identifies it in other calls */
   readonly id?: string
+  /** the type */
   readonly type: "remove_tag"
+  /** the tag */
   readonly tag: string
 } | {
+  /** identifies it in other calls */
   readonly id?: string
+  /** the type */
   readonly type: "add_to_audience"
+  /** the id of the audience */
   readonly audience_id?: string | null
 } | {
+  /** identifies it in other calls */
   readonly id?: string
+  /** the type */
   readonly type: "remove_from_audience"
+  /** the id of the audience */
   readonly audience_id?: string | null
 } | {
+  /** identifies it in other calls */
   readonly id?: string
+  /** the type */
   readonly type: "webhook"
+  /** the URL */
   readonly url: string
 } | {
+  /** identifies it in other calls */
   readonly id?: string
+  /** the type */
   readonly type: "exit"
 }
 
+export type Batch = {
+  /** each like the body of a single send */
+  readonly messages: readonly Message[]
+  /** of all messages; overrides the one in the query */
+  readonly tier?: "instant" | "high" | "normal" | "async" | "queue" | "bulk" | "low"
+} | readonly Message[]
+
 export type BatchAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** how many there are on all pages */
     readonly total: number
+    /** how many messages were accepted */
     readonly accepted: number
+    /** how many messages were refused */
     readonly refused: number
+    /** the result of each message, in the order of the request */
     readonly results: readonly (AcceptedBatchItem | RefusedBatchItem)[]
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type CampaignAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the name */
     readonly name: string
+    /** the status */
     readonly status: "DRAFT" | "SCHEDULED" | "SENDING" | "PAUSED" | "SENT" | "COMPLETED" | "FAILED" | "CANCELLED"
+    /** why, in words */
     readonly reason: string | null
+    /** the id of the template */
     readonly template_id: string | null
+    /** the subject, up to 998 characters; with a template it wins over the template’s */
     readonly subject: string | null
+    /** the sender in the From header: its domain or account must be that of the key */
     readonly from: string | null
+    /** the display name of the sender; wins over the one in `from` */
     readonly from_name: string | null
+    /** where replies go; `true` stands for the address of the tracking settings */
     readonly reply_to: string | null
+    /** the ids of the audiences */
     readonly audience_ids: readonly string[]
+    /** the id of the segment; null: all contacts of the audiences */
     readonly segment_id: string | null
+    /** the campaign that this one follows up; null for none */
     readonly follows_id: string | null
+    /** the A/B test; null without one */
     readonly test: {
+      /** the subject of variant B */
       readonly subject_b: string
+      /** the share of recipients in the test */
       readonly percent: number
+      /** how long the test runs before the winner is chosen */
       readonly minutes: number
+      /** the variant that won; null until it is chosen */
       readonly winner: "a" | "b" | null
     } | null
+    /** over how many minutes the mail is spread */
     readonly spread_minutes: number | null
+    /** whether an image reports opens; null: as the workspace’s setting says */
     readonly track_opens: boolean | null
+    /** whether links report clicks; null: as the workspace’s setting says */
     readonly track_clicks: boolean | null
+    /** when it is sent */
     readonly scheduled_at: string | null
+    /** the time zone of times without an offset, such as Europe/Berlin */
     readonly timezone: string | null
+    /** the local time at which each recipient gets the mail; null: all at once */
     readonly recipient_time: boolean
+    /** when it started; null until then */
     readonly started_at: string | null
+    /** when the last mail was queued; null until then */
     readonly sent_at: string | null
+    /** when it ended; null until then */
     readonly ended_at: string | null
+    /** when it was created */
     readonly created_at: string
+    /** when it was last changed */
     readonly updated_at: string
+    /** when it was created */
     readonly createdAt: string
+    /** when it was last changed */
     readonly updatedAt: string
+    /** the source of the body, in HTML, MJML or text */
     readonly body: string | null
+    /** the plain text of the mail; derived from the HTML if it is missing */
     readonly text: string | null
+    /** what became of the recipients, in numbers */
     readonly metrics: {
+      /** recipients of the campaign */
       readonly recipients: number
+      /** how many wait */
       readonly waiting: number
+      /** mail that was queued */
       readonly dispatched: number
+      /** mail that a receiver accepted */
       readonly delivered: number
+      /** mail that a person opened */
       readonly opened: number
+      /** mail in which a person followed a link */
       readonly clicked: number
+      /** mail that a receiver refused */
       readonly bounced: number
+      /** bounces because the address does not work */
       readonly bounced_hard: number
+      /** other bounces */
       readonly bounced_soft: number
+      /** mail that could not be sent */
       readonly failed: number
+      /** mail that was reported as spam */
       readonly complained: number
+      /** mail by which a person unsubscribed */
       readonly unsubscribed: number
+      /** addresses on the suppression list; nothing was sent */
       readonly suppressed: number
+      /** contacts that left before their mail was queued */
       readonly skipped: number
+      /** recipients that were cancelled */
       readonly cancelled: number
+      /** mail that only a machine opened */
       readonly machine_opened: number
+      /** mail whose links only a machine followed */
       readonly machine_clicked: number
     }
     /** the metrics of both subjects of a test */
     readonly variants: {
+      /** the numbers of variant A */
       readonly a: {
+        /** the recipients of the message, each with its state */
         readonly recipients: number
+        /** how many wait */
         readonly waiting: number
+        /** mail that was queued */
         readonly dispatched: number
+        /** mail that a receiver accepted */
         readonly delivered: number
+        /** mail that a person opened */
         readonly opened: number
+        /** mail in which a person followed a link */
         readonly clicked: number
+        /** mail that a receiver refused */
         readonly bounced: number
+        /** bounces because the address does not work */
         readonly bounced_hard: number
+        /** other bounces */
         readonly bounced_soft: number
+        /** mail that could not be sent */
         readonly failed: number
+        /** mail that was reported as spam */
         readonly complained: number
+        /** mail by which a person unsubscribed */
         readonly unsubscribed: number
+        /** addresses on the suppression list; nothing was sent */
         readonly suppressed: number
+        /** contacts that left before their mail was queued */
         readonly skipped: number
+        /** recipients that were cancelled */
         readonly cancelled: number
+        /** mail that only a machine opened */
         readonly machine_opened: number
+        /** mail whose links only a machine followed */
         readonly machine_clicked: number
       }
+      /** the numbers of variant B */
       readonly b: {
+        /** the recipients of the message, each with its state */
         readonly recipients: number
+        /** how many wait */
         readonly waiting: number
+        /** mail that was queued */
         readonly dispatched: number
+        /** mail that a receiver accepted */
         readonly delivered: number
+        /** mail that a person opened */
         readonly opened: number
+        /** mail in which a person followed a link */
         readonly clicked: number
+        /** mail that a receiver refused */
         readonly bounced: number
+        /** bounces because the address does not work */
         readonly bounced_hard: number
+        /** other bounces */
         readonly bounced_soft: number
+        /** mail that could not be sent */
         readonly failed: number
+        /** mail that was reported as spam */
         readonly complained: number
+        /** mail by which a person unsubscribed */
         readonly unsubscribed: number
+        /** addresses on the suppression list; nothing was sent */
         readonly suppressed: number
+        /** contacts that left before their mail was queued */
         readonly skipped: number
+        /** recipients that were cancelled */
         readonly cancelled: number
+        /** mail that only a machine opened */
         readonly machine_opened: number
+        /** mail whose links only a machine followed */
         readonly machine_clicked: number
       }
     } | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type CancelImportAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the status */
     readonly status: "cancelled"
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type CancelScheduledAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the status */
     readonly status: "cancelled"
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type CapturedEmail = {
+  /** identifies it in other calls */
   readonly id: string
+  /** when the built-in receiver accepted it */
   readonly received_at: string
+  /** the envelope sender */
   readonly mail_from: string
+  /** the address of the recipient */
   readonly recipient: string
+  /** the sender in the From header: its domain or account must be that of the key */
   readonly from: string | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the TLS version and cipher; null without TLS */
   readonly tls: string | null
   /** bytes */
   readonly size: number
+  /** the DKIM signatures with the result of their verification */
   readonly dkim: readonly ({
+    /** the domain that signed (d=) */
     readonly domain: string
+    /** the selector of the key (s=) */
     readonly selector: string
+    /** the algorithm of the signature (a=) */
     readonly algorithm: string
+    /** the result */
     readonly result: string
+    /** why it did not pass */
     readonly comment: string | null
   })[]
 }
 
-export type ChangeTrackingBody = {
+export type ChangedEmailAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: WaitingEmail
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type ChangeScheduledBody = {
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
+  readonly subject?: string | null
+  /** HTML or plain text; the service detects which */
+  readonly body?: string | null
+  /** the HTML of the mail */
+  readonly html?: string | null
+  /** the plain text of the mail; derived from the HTML if it is missing */
+  readonly text?: string | null
+  /** overrides the detection: true = HTML, false = plain text */
+  readonly is_html?: boolean | null
+  /** the id of the template */
+  readonly template_id?: string | null
+  /** the variables of the template */
+  readonly params?: Readonly<Record<string, unknown>> | null
+  /** `YYYY-MM-DD_HH:MM:SS` or ISO 8601 */
+  readonly scheduled_at?: string | null
+  /** of a time without an offset; by default the one of the message */
+  readonly timezone?: string | null
+  /** the tier it enters when due */
+  readonly priority?: "instant" | "high" | "normal" | "async" | "queue" | "bulk" | "low"
+  /** the addresses of the To header */
+  readonly to?: readonly (string | {
+    /** the e-mail address */
+    readonly email: string
+    /** the name */
+    readonly name?: string
+  })[] | string | {
+    /** the e-mail address */
+    readonly email: string
+    /** the name */
+    readonly name?: string
+  }
+  /** recipients of a copy, in the Cc header */
+  readonly cc?: readonly (string | {
+    /** the e-mail address */
+    readonly email: string
+    /** the name */
+    readonly name?: string
+  })[] | string | {
+    /** the e-mail address */
+    readonly email: string
+    /** the name */
+    readonly name?: string
+  }
+  /** recipients of a copy that no header names */
+  readonly bcc?: readonly (string | {
+    /** the e-mail address */
+    readonly email: string
+    /** the name */
+    readonly name?: string
+  })[] | string | {
+    /** the e-mail address */
+    readonly email: string
+    /** the name */
+    readonly name?: string
+  }
+  /** the sender in the From header: its domain or account must be that of the key */
+  readonly from?: string | {
+    /** the e-mail address */
+    readonly email: string
+    /** the name */
+    readonly name?: string
+  }
+  /** the display name of the sender; wins over the one in `from` */
+  readonly from_name?: string | null
+  /** where replies go; `true` stands for the address of the tracking settings */
+  readonly reply_to?: string | boolean | {
+    /** the e-mail address */
+    readonly email?: string
+    /** the name */
+    readonly name?: string
+  }
+  /** the files of the mail */
+  readonly attachments?: readonly ({
+    /** the name of the file */
+    readonly filename?: string | null
+    /** the file; or give its url */
+    readonly content?: string | null
+    /** where to fetch the file when the message is accepted, instead of content */
+    readonly url?: string | null
+    /** the media type; by default that of the extension of the name */
+    readonly content_type?: string | null
+    /** the name by which HTML shows the file: `<img src="cid:…">` */
+    readonly content_id?: string | null
+  })[] | null
+  /** additional header fields, by name */
+  readonly headers?: Readonly<Record<string, string | number | boolean>> | readonly {
+    /** the name */
+    readonly name: string
+    /** the value of the header field */
+    readonly value: string
+  }[] | null
+  /** words to find the object by */
+  readonly tags?: readonly (string | {
+    /** the name */
+    readonly name: string
+    /** the value */
+    readonly value?: string | number | boolean | null
+  })[] | string | {
+    /** the name */
+    readonly name: string
+    /** the value */
+    readonly value?: string | number | boolean | null
+  } | null
+  /** values of yours that every event of the message repeats */
+  readonly metadata?: Readonly<Record<string, string | number | boolean | null>> | null
+  /** whether an image reports opens; null: as the workspace’s setting says */
   readonly track_opens?: boolean | null
+  /** whether links report clicks; null: as the workspace’s setting says */
   readonly track_clicks?: boolean | null
+  /** it is not valid after this time */
+  readonly expires_at?: string | null
+}
+
+export type ChangeTrackingBody = {
+  /** whether an image reports opens; null: as the workspace’s setting says */
+  readonly track_opens?: boolean | null
+  /** whether links report clicks; null: as the workspace’s setting says */
+  readonly track_clicks?: boolean | null
+  /** how much of the reader’s address is stored with opens and clicks */
   readonly privacy?: "full" | "truncated" | "none"
+  /** where replies go; `true` stands for the address of the tracking settings */
   readonly reply_to?: string | null
   /** name or id of a verified domain whose tracking record was found; null: the shared host name */
   readonly tracking_domain?: string | null
 }
 
 export type Contact = {
+  /** identifies it in other calls */
   readonly id: string
+  /** the e-mail address */
   readonly email: string
+  /** the first name */
   readonly firstName: string | null
+  /** the first name */
   readonly first_name: string | null
+  /** the last name */
   readonly lastName: string | null
+  /** the last name */
   readonly last_name: string | null
+  /** the company the contact works for */
   readonly companyName: string | null
+  /** the company the contact works for */
   readonly company_name: string | null
+  /** the position of the contact */
   readonly jobTitle: string | null
+  /** the position of the contact */
   readonly job_title: string | null
+  /** the telephone number */
   readonly phoneNumber: string | null
+  /** the telephone number */
   readonly phone_number: string | null
+  /** the URL of the LinkedIn profile */
   readonly linkedin: string | null
+  /** the time zone of the contact, such as Europe/Berlin */
   readonly timezone: string | null
   /** 0 to 1; null before the first calculation */
   readonly deliverabilityScore: number | null
+  /** when the address was last checked */
   readonly emailVerificationDate: string | null
+  /** kept for compatibility; not used */
   readonly customHeaders: Readonly<Record<string, unknown>> | null
   /** in the requested audience, or the latest one; null if it is in no audience */
   readonly status: "subscribed" | "unsubscribed" | null
@@ -674,72 +1273,118 @@ export type Contact = {
   readonly globalStatus: "subscribed" | "blocked"
   /** opted out of all campaign and automation mail, whatever its memberships say */
   readonly optedOut: boolean
+  /** whether the contact wants no mail of campaigns and automations at all */
   readonly opted_out: boolean
+  /** words to find the object by */
   readonly tags: readonly string[]
+  /** values of your own, by name */
   readonly customAttributes: Readonly<Record<string, unknown>>
+  /** values of your own, by name */
   readonly custom_attributes: Readonly<Record<string, unknown>>
+  /** when it was created */
   readonly createdAt: string
+  /** when it was last changed */
   readonly updatedAt: string
 }
 
 export type ContactImport = {
+  /** identifies it in other calls */
   readonly id: string
+  /** the kind of object */
   readonly object: "contact_import"
+  /** the status */
   readonly status: "uploading" | "waiting" | "running" | "done" | "failed" | "cancelled"
+  /** the id of the audience */
   readonly audienceId: string
+  /** the id of the audience */
   readonly audience_id: string
+  /** whether the import only counts and changes nothing */
   readonly dryRun: boolean
+  /** whether the import only counts and changes nothing */
   readonly dry_run: boolean
   /** what each column of the file means */
   readonly columns: readonly {
+    /** the name of the column */
     readonly column: string
+    /** the field that the column fills */
     readonly meaning: string
   }[]
   /** 0 to 1: the processed share of the bytes of the file */
   readonly progress: number
   /** imports that are processed before it; 0 while it runs, null when it does not wait */
   readonly queuePosition: number | null
+  /** how many imports are before it; null once it runs */
   readonly queue_position: number | null
+  /** the size of the file in bytes */
   readonly bytes: number
+  /** how many rows were read, and what became of them */
   readonly rows: {
+    /** rows that were read */
     readonly read: number
+    /** contacts that are new */
     readonly added: number
+    /** contacts that were known */
     readonly updated: number
+    /** contacts that joined the audience */
     readonly joined: number
+    /** rows with an address that an earlier row has */
     readonly duplicates: number
+    /** rows that could not be imported */
     readonly failed: number
+    /** contacts whose address is suppressed */
     readonly blocked: number
+    /** contacts that stay unsubscribed */
     readonly unsubscribed: number
   }
   /** why it failed */
   readonly reason: string | null
+  /** when it was created */
   readonly createdAt: string
+  /** when it was created */
   readonly created_at: string
+  /** when it finished; null until then */
   readonly finishedAt: string | null
+  /** when it finished; null until then */
   readonly finished_at: string | null
 }
 
 export type ContactImportAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: ContactImport
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 /** A contact joined an audience. */
 export type ContactSubscribedEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "contact.subscribed"
   /** the same as type */
   readonly event: "contact.subscribed"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -753,17 +1398,23 @@ export type ContactSubscribedEvent = {
 export type ContactUnsubscribedEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "contact.unsubscribed"
   /** the same as type */
   readonly event: "contact.unsubscribed"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -774,44 +1425,75 @@ export type ContactUnsubscribedEvent = {
 }
 
 export type CountedSegment = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the kind of object */
     readonly object: "segment"
+    /** the name */
     readonly name: string
+    /** a description, for people */
     readonly description: string | null
+    /** the id of the audience */
     readonly audienceId: string | null
+    /** the id of the audience */
     readonly audience_id: string | null
+    /** the conditions that select contacts */
     readonly filter: Readonly<Record<string, unknown>>
+    /** when it was created */
     readonly createdAt: string
+    /** when it was created */
     readonly created_at: string
+    /** when it was last changed */
     readonly updatedAt: string
+    /** when it was last changed */
     readonly updated_at: string
+    /** how many contacts it has */
     readonly contactCount: number
+    /** how many contacts it has */
     readonly contact_count: number
     /** what the filter probably does not mean, such as an attribute that no contact has */
     readonly warnings: readonly string[]
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type CreateAccountBody = {
+  /** the name */
   readonly name?: string | null
+  /** the host name of the server */
   readonly host: string | null
+  /** the port of the server: 465 (TLS), 587 or 2525 (STARTTLS) */
   readonly port?: number | null
   /** `tls` from the first byte, `starttls`, or `none` (only in networks that ALLOW_PRIVATE_TARGETS names) */
   readonly security?: "tls" | "starttls" | "none" | null
+  /** the user name at the server */
   readonly username: string | null
+  /** the password at the server; stored encrypted and never returned */
   readonly password: string | null
   /** the addresses allowed in From; by default the user name, if it is an address */
   readonly from?: string | readonly string[] | null
+  /** connections at a time */
   readonly connections?: number | null
+  /** messages before a connection is replaced */
   readonly messages_per_connection?: number | null
   /** null: no limit */
   readonly messages_per_minute?: number | null
 }
 
 export type CreateAutomationBody = {
+  /** the name */
   readonly name: string | null
   /** draft, active, paused, archived */
   readonly status?: string | null
@@ -821,12 +1503,16 @@ export type CreateAutomationBody = {
    * given, and contacts enrolled earlier start then; manual: a contact is enrolled by the API
    */
   readonly trigger_type?: string | null
+  /** the values of the trigger, such as the name of the event */
   readonly trigger_config?: Readonly<Record<string, unknown>> | null
   /** type and configuration together: {type, config} */
   readonly trigger?: {
+    /** the type */
     readonly type: string
+    /** the values of the trigger, such as the name of the event */
     readonly config?: Readonly<Record<string, unknown>> | null
   } & Readonly<Record<string, unknown>> | string | null
+  /** the steps, in order */
   readonly steps?: readonly AutomationStep[] | null
   /**
    * with new steps: enrolled contacts `finish` the version they started (the default), or `move` to the new one at
@@ -836,22 +1522,33 @@ export type CreateAutomationBody = {
 }
 
 export type CreateCampaignBody = {
+  /** the name */
   readonly name: string | null
+  /** the id of the template */
   readonly template_id?: string | "" | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject?: string | null
   /** HTML or text, detected */
   readonly body?: string | null
   /** the text part beside HTML; without a body it is the body */
   readonly text?: string | null
+  /** the sender in the From header: its domain or account must be that of the key */
   readonly from?: string | {
+    /** the e-mail address */
     readonly email: string
+    /** the name */
     readonly name?: string
   } | null
+  /** the display name of the sender; wins over the one in `from` */
   readonly from_name?: string | null
+  /** where replies go; `true` stands for the address of the tracking settings */
   readonly reply_to?: string | {
+    /** the e-mail address */
     readonly email: string
+    /** the name */
     readonly name?: string
   } | null
+  /** the ids of the audiences */
   readonly audience_ids?: readonly string[] | string | null
   /** send only to contacts of the audiences that are in this segment */
   readonly segment_id?: string | null
@@ -866,38 +1563,63 @@ export type CreateCampaignBody = {
   } | null
   /** spread the mail evenly over this time */
   readonly spread_minutes?: number | null
+  /** whether an image reports opens; null: as the workspace’s setting says */
   readonly track_opens?: boolean | null
+  /** whether links report clicks; null: as the workspace’s setting says */
   readonly track_clicks?: boolean | null
 }
 
 export type CreateDomainKeyAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the key; its secret is shown only once */
     readonly api_key: {
+      /** identifies it in other calls */
       readonly id: string
+      /** the id of the key */
       readonly key_id: string
+      /** the name */
       readonly name: string
+      /** whether it is in use */
       readonly is_active: boolean
+      /** it is not valid after this time */
       readonly expires_at: string | null
+      /** when it was created */
       readonly created_at: string
     }
     /** shown only once */
     readonly secret_key: string
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type CreateDomainKeyBody = {
+  /** the name */
   readonly name: string
+  /** the id of the verified domain that the key sends for */
   readonly custom_domain_id?: string | null
   /** for a key of a connected account; instead of custom_domain_id */
   readonly account_id?: string | null
+  /** it is not valid after this time */
   readonly expires_at?: string | null
 }
 
 export type CreateSegmentBody = {
+  /** the name */
   readonly name: string
+  /** a description, for people */
   readonly description?: string | null
+  /** the id of the audience */
   readonly audience_id?: string | null
   /**
    * Groups: {"all": […]}, {"any": […]}, {"not": {…}}. Conditions: {"tag": "vip", "has": true}; {"attribute": "plan",
@@ -911,6 +1633,7 @@ export type CreateSegmentBody = {
 }
 
 export type CreateWebhookBody = {
+  /** the URL */
   readonly url: string | null
   /**
    * email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed,
@@ -918,44 +1641,80 @@ export type CreateWebhookBody = {
    * contact.unsubscribed, domain.verified, domain.degraded, account.paused; by default, or with *, all
    */
   readonly events?: string | readonly string[] | null
+  /** a description, for people */
   readonly description?: string | null
+  /** whether it is in use */
   readonly is_active?: boolean | null
 }
 
 export type DeleteCapturedEmailAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** how many were deleted */
     readonly deleted: number
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type DeleteSuppressionAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** how many were removed */
     readonly removed: number
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type DeleteSuppressionsBody = {
+  /** the e-mail address */
   readonly email?: string
+  /** why, in words */
   readonly reason?: string | null
-  readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | null
+  /** what kind it is */
+  readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | "unsubscribe_bulk" | null
+  /** the addresses, or entries, of the suppression list */
   readonly suppressions?: readonly (string | {
+    /** the e-mail address */
     readonly email?: string
+    /** why, in words */
     readonly reason?: string | null
-    readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | null
+    /** what kind it is */
+    readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | "unsubscribe_bulk" | null
   })[]
 }
 
 export type DnsRecord = {
+  /** the type of the record */
   readonly type: "TXT" | "MX" | "CNAME"
+  /** the full name of the record */
   readonly name: string
+  /** the value of the record, without quotation marks */
   readonly value: string
   /** the preference of an MX record */
   readonly priority: number | null
+  /** what the record is for */
   readonly purpose: "dkim" | "spf" | "dmarc" | "mail_from" | "tracking"
+  /** a description, for people */
   readonly description: string
   /** true: the domain is verified only with this record */
   readonly required: boolean
@@ -966,57 +1725,93 @@ export type DnsRecord = {
 }
 
 export type Domain = {
+  /** identifies it in other calls */
   readonly id: string
+  /** the domain name */
   readonly domain: string
+  /** whether the domain may send; the guide on sending domains lists the values */
   readonly verification_status: "pending" | "verified" | "degraded" | "failed"
   /** the same as verification_status */
   readonly status: "pending" | "verified" | "degraded" | "failed"
+  /** whether `bounce.<domain>` is the return-path of your mail */
   readonly mail_from_status: "pending" | "verified" | "failed"
+  /** whether `track.<domain>` can be used in links */
   readonly tracking_status: "pending" | "verified" | "failed"
+  /** the region that the mail is sent from */
   readonly region: "us-east-1" | "ap-southeast-1" | "af-south-1"
   /**
    * the host name that tracking links may use once tracking_status is verified; null if the service has no public host
    * name
    */
   readonly tracking_host: string | null
+  /** the records to publish, each with the result of the last check */
   readonly dns_records: readonly DnsRecord[]
   /** records of replaced DKIM keys that can be removed from the zone */
   readonly dns_records_to_remove: readonly {
+    /** the type of the record */
     readonly type: string
+    /** the full name of the record */
     readonly name: string
+    /** the value of the record */
     readonly value: string
   }[]
+  /** what to publish besides the required records, such as MAIL FROM; empty: nothing */
+  readonly recommendations: readonly string[]
+  /** the registrar of the domain; null if it is not known */
   readonly registrar: string | null
+  /** the name of the registrar; null if it is not known */
   readonly registrar_name: string | null
+  /** the number of the registrar at IANA; null if it is not known */
   readonly registrar_iana_id: string | null
+  /** when the registrar was last looked up; null until then */
   readonly registrar_last_checked_at: string | null
+  /** the provider of the name servers; null if it is not known */
   readonly dns_provider: string | null
+  /** when the records were last checked; null before the first check */
   readonly last_checked_at: string | null
+  /** when the domain was verified; null until then */
   readonly verified_at: string | null
+  /** when it was created */
   readonly created_at: string
 }
 
 export type DomainAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: Domain
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 /** The DNS records of a verified domain are gone; it may send for 24 more hours. */
 export type DomainDegradedEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "domain.degraded"
   /** the same as type */
   readonly event: "domain.degraded"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -1030,17 +1825,23 @@ export type DomainDegradedEvent = {
 export type DomainVerifiedEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "domain.verified"
   /** the same as type */
   readonly event: "domain.verified"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -1051,11 +1852,17 @@ export type DomainVerifiedEvent = {
 }
 
 export type DryRunAutomationAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the steps, in order */
     readonly steps: readonly ({
+      /** identifies it in other calls */
       readonly id: string
+      /** the type */
       readonly type:
         | "send_email"
         | "delay"
@@ -1067,20 +1874,33 @@ export type DryRunAutomationAnswer = {
         | "remove_from_audience"
         | "webhook"
         | "exit"
+      /** when it happened */
       readonly at: string
       /** the result of a condition, or whether the awaited event occurred */
       readonly answer: boolean | null
       /** why the mail cannot be sent now; the contact would wait at this step */
       readonly obstacle: string | null
     })[]
+    /** why the run ends */
     readonly ends: "completed" | "exited"
+    /** why, in words */
     readonly reason: string | null
+    /** when it ends */
     readonly ends_at: string
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type DryRunAutomationBody = {
+  /** the e-mail address */
   readonly email: string
+  /** the properties of the event, by name */
   readonly properties?: Readonly<Record<string, unknown>> | null
   /** assume that its mails are opened */
   readonly opened?: boolean | null
@@ -1091,8 +1911,11 @@ export type DryRunAutomationBody = {
 }
 
 export type Email = {
+  /** identifies it in other calls */
   readonly id: string
+  /** the kind of object */
   readonly object: "email" | "scheduled_email"
+  /** the status */
   readonly status:
     | "scheduled"
     | "queued"
@@ -1106,22 +1929,45 @@ export type Email = {
     | "captured"
     | "suppressed"
     | "cancelled"
+  /** the sender in the From header: its domain or account must be that of the key */
   readonly from: string
+  /** the addresses of the To header */
   readonly to: readonly string[]
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string
+  /** when it was created */
   readonly created_at: string
+  /** values of yours that every event of the message repeats */
   readonly metadata: {
+    /** the tier: instant, high, normal or bulk */
     readonly priority: "instant" | "high" | "normal" | "bulk"
+    /** how soon delivery is expected */
     readonly estimated_delivery: string
+    /** the number of recipients in to, cc and bcc */
     readonly recipients_count: number
   }
+  /** the id of the message, as `em_…` */
   readonly email_id: string
+  /** the queue of the tier; that of `normal` is `async` */
   readonly queue: string
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the kind of object */
     readonly object: "email" | "scheduled_email"
+    /** the status */
     readonly status:
       | "scheduled"
       | "queued"
@@ -1135,29 +1981,66 @@ export type Email = {
       | "captured"
       | "suppressed"
       | "cancelled"
+    /** the sender in the From header: its domain or account must be that of the key */
     readonly from: string
+    /** the addresses of the To header */
     readonly to: readonly string[]
+    /** the subject, up to 998 characters; with a template it wins over the template’s */
     readonly subject: string
+    /** when it was created */
     readonly created_at: string
+    /** values of yours that every event of the message repeats */
     readonly metadata: Readonly<Record<string, unknown>> | null
+    /** the id of the message, as `em_…` */
     readonly email_id: string
+    /** the queue of the tier; that of `normal` is `async` */
     readonly queue: string
+    /** the tier: instant, high, normal or bulk */
     readonly priority: "instant" | "high" | "normal" | "bulk"
+    /** the display name of the sender; wins over the one in `from` */
     readonly from_name: string | null
+    /** recipients of a copy, in the Cc header */
     readonly cc: readonly string[]
+    /** words to find the object by */
     readonly tags: readonly string[]
+    /** the tags that have a name and a value */
+    readonly named_tags: readonly {
+      /** the name */
+      readonly name: string
+      /** the value */
+      readonly value: string
+    }[]
+    /** the template the message was made from */
     readonly template: {
+      /** identifies it in other calls */
       readonly id: string
+      /** the version, from 1; every change makes a new one */
       readonly version: number
+      /** whether it is a test message of the template */
       readonly is_test: boolean
     } | null
+    /** the campaign that sent the message; null for other mail */
     readonly campaign_id: string | null
+    /** how a complete message was submitted; null: the message was made from fields */
+    readonly submission: {
+      /** how it was submitted */
+      readonly protocol: "smtp" | "http"
+      /** the envelope sender that the client gave */
+      readonly mail_from: string
+    } | null
+    /** when it is sent */
     readonly scheduled_at: string | null
+    /** the time zone of times without an offset, such as Europe/Berlin */
     readonly timezone: string | null
+    /** the recipients, each with its state */
     readonly recipients: readonly ({
+      /** the address */
       readonly address: string
+      /** the e-mail address */
       readonly email: string
+      /** the header that names the recipient: to, cc or bcc (in none) */
       readonly kind: "to" | "cc" | "bcc"
+      /** the state of the recipient; the guide on sending lists them */
       readonly state:
         | "scheduled"
         | "queued"
@@ -1171,6 +2054,7 @@ export type Email = {
         | "failed"
         | "suppressed"
         | "cancelled"
+      /** the status */
       readonly status:
         | "scheduled"
         | "queued"
@@ -1184,56 +2068,98 @@ export type Email = {
         | "failed"
         | "suppressed"
         | "cancelled"
+      /** why, in words */
       readonly reason: string | null
+      /** how many attempts were made */
       readonly tries: number
+      /** when the next attempt is due; null if none is */
       readonly next_try_at: string | null
+      /** when it was last changed */
       readonly updated_at: string
+      /** the attempts, the first one first */
       readonly attempts: readonly ({
+        /** the number of the attempt, from 1 */
         readonly attempt: number
+        /** when it happened */
         readonly at: string
+        /** the result of the attempt */
         readonly outcome: string
+        /** what the result is about: the recipient, the message or the receiver */
         readonly scope: string | null
+        /** why, in words */
         readonly reason: string | null
+        /** the reply of the receiver; null if there was none */
         readonly reply: {
+          /** the three-digit code of the reply */
           readonly code: number | null
+          /** the status */
           readonly status: string | null
+          /** the text of the reply */
           readonly text: string | null
         } | null
+        /** the host name of the server */
         readonly host: string | null
+        /** the address */
         readonly address: string | null
         /** the egress source it left from; null: the operating system chose the address */
         readonly source: string | null
+        /** the TLS version and cipher; null without TLS */
         readonly tls: string | null
+        /** how long it took, in milliseconds */
         readonly duration_ms: number
+        /** the SMTP dialog, line by line */
         readonly conversation: string
       })[]
     })[]
+    /** the attempts, the first one first */
     readonly attempts: readonly ({
+      /** the number of the attempt, from 1 */
       readonly attempt: number
+      /** when it happened */
       readonly at: string
+      /** the result of the attempt */
       readonly outcome: string
+      /** what the result is about: the recipient, the message or the receiver */
       readonly scope: string | null
+      /** why, in words */
       readonly reason: string | null
+      /** the reply of the receiver; null if there was none */
       readonly reply: {
+        /** the three-digit code of the reply */
         readonly code: number | null
+        /** the status */
         readonly status: string | null
+        /** the text of the reply */
         readonly text: string | null
       } | null
+      /** the host name of the server */
       readonly host: string | null
+      /** the address */
       readonly address: string | null
       /** the egress source it left from; null: the operating system chose the address */
       readonly source: string | null
+      /** the TLS version and cipher; null without TLS */
       readonly tls: string | null
+      /** how long it took, in milliseconds */
       readonly duration_ms: number
+      /** the SMTP dialog, line by line */
       readonly conversation: string
+      /** the address of the recipient */
       readonly recipient: string
     })[]
+    /** the events, the oldest first */
     readonly events: readonly ({
+      /** identifies it in other calls */
       readonly id: string
+      /** the type */
       readonly type: string
+      /** orders the events of one message */
       readonly sequence: number
+      /** the address of the recipient */
       readonly recipient: string
+      /** when it happened */
       readonly timestamp: string
+      /** the result */
       readonly data: Readonly<Record<string, unknown>> | null
     })[]
   }
@@ -1243,17 +2169,23 @@ export type Email = {
 export type EmailBouncedEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "email.bounced"
   /** the same as type */
   readonly event: "email.bounced"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -1275,17 +2207,23 @@ export type EmailBouncedEvent = {
 export type EmailCancelledEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "email.cancelled"
   /** the same as type */
   readonly event: "email.cancelled"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -1299,17 +2237,23 @@ export type EmailCancelledEvent = {
 export type EmailClickedEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "email.clicked"
   /** the same as type */
   readonly event: "email.clicked"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -1327,17 +2271,23 @@ export type EmailClickedEvent = {
 export type EmailComplainedEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "email.complained"
   /** the same as type */
   readonly event: "email.complained"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -1351,17 +2301,23 @@ export type EmailComplainedEvent = {
 export type EmailDeferredEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "email.deferred"
   /** the same as type */
   readonly event: "email.deferred"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -1375,17 +2331,23 @@ export type EmailDeferredEvent = {
 export type EmailDeliveredEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "email.delivered"
   /** the same as type */
   readonly event: "email.delivered"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -1396,8 +2358,11 @@ export type EmailDeliveredEvent = {
 }
 
 export type EmailExplanation = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
     /** the first gate that holds it; null if none does */
     readonly held_by:
@@ -1413,8 +2378,11 @@ export type EmailExplanation = {
       | null
     /** where it is and why, as a sentence */
     readonly says: string
+    /** until when it is held; null if that is not known */
     readonly until: string | null
+    /** the id of the message, as `em_…` */
     readonly email_id: string
+    /** the status */
     readonly status:
       | "scheduled"
       | "queued"
@@ -1428,7 +2396,9 @@ export type EmailExplanation = {
       | "captured"
       | "suppressed"
       | "cancelled"
+    /** the tier, which decides how soon a message is sent and how often it is tried */
     readonly tier: "instant" | "high" | "normal" | "bulk"
+    /** the recipients, each with its state */
     readonly recipients: readonly ({
       /** the first gate that holds it; null if none does */
       readonly held_by:
@@ -1444,9 +2414,13 @@ export type EmailExplanation = {
         | null
       /** where it is and why, as a sentence */
       readonly says: string
+      /** until when it is held; null if that is not known */
       readonly until: string | null
+      /** the address */
       readonly address: string
+      /** the e-mail address */
       readonly email: string
+      /** the state of the recipient; the guide on sending lists them */
       readonly state:
         | "scheduled"
         | "queued"
@@ -1460,10 +2434,13 @@ export type EmailExplanation = {
         | "failed"
         | "suppressed"
         | "cancelled"
+      /** how many attempts were made */
       readonly tries: number
+      /** when the next attempt is due; null if none is */
       readonly next_try_at: string | null
       /** in the order in which they are evaluated */
       readonly gates: readonly ({
+        /** what may hold a message, such as a suspension or a limit */
         readonly gate:
           | "schedule"
           | "suppression"
@@ -1474,30 +2451,47 @@ export type EmailExplanation = {
           | "backoff"
           | "DNS"
           | "egress"
+        /** whether it holds the message now */
         readonly holds: boolean
+        /** what the check found */
         readonly says: string
+        /** the rule that decided */
         readonly rule: string | null
+        /** until when it is held; null if that is not known */
         readonly until: string | null
       })[]
     })[]
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 /** The message could not or must not be sent, or its attempts or time ran out. */
 export type EmailFailedEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "email.failed"
   /** the same as type */
   readonly event: "email.failed"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -1511,17 +2505,23 @@ export type EmailFailedEvent = {
 export type EmailOpenedEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "email.opened"
   /** the same as type */
   readonly event: "email.opened"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -1537,17 +2537,23 @@ export type EmailOpenedEvent = {
 export type EmailQueuedEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "email.queued"
   /** the same as type */
   readonly event: "email.queued"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -1561,17 +2567,23 @@ export type EmailQueuedEvent = {
 export type EmailScheduledEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "email.scheduled"
   /** the same as type */
   readonly event: "email.scheduled"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -1585,17 +2597,23 @@ export type EmailScheduledEvent = {
 export type EmailSentEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "email.sent"
   /** the same as type */
   readonly event: "email.sent"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -1609,17 +2627,23 @@ export type EmailSentEvent = {
 export type EmailUnsubscribedEvent = {
   /** evt_…, the same at every attempt */
   readonly id: string
+  /** the type */
   readonly type: "email.unsubscribed"
   /** the same as type */
   readonly event: "email.unsubscribed"
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
   /** the address the event is about */
   readonly recipient: string | null
   /** the addresses in the To header of the message */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
   /** orders the events of one message */
   readonly sequence: number | null
@@ -1630,12 +2654,16 @@ export type EmailUnsubscribedEvent = {
 }
 
 export type EnrollContactBody = {
+  /** the e-mail address */
   readonly email: string
+  /** the properties of the event, by name */
   readonly properties?: Readonly<Record<string, unknown>> | null
 }
 
 export type ErrorBody = {
+  /** true if the request was carried out */
   readonly success: false
+  /** the code of the error, for programs */
   readonly error:
     | "VALIDATION_ERROR"
     | "INVALID_TEMPLATE"
@@ -1655,35 +2683,75 @@ export type ErrorBody = {
     | "HEADERS_TOO_LARGE"
     | "INTERNAL_ERROR"
     | "SERVICE_UNAVAILABLE"
+  /** the result in words, for people */
   readonly message: string
+  /** on RATE_LIMITED: which limit is reached */
+  readonly reason?: "quota" | "request_rate" | "client_rate" | "open_requests"
+  /** on a CONFLICT of a campaign: why it cannot be sent */
+  readonly findings?: readonly {
+    /** identifies the finding for programs */
+    readonly code: string
+    /** what was found, and what to do */
+    readonly message: string
+    /** whether the same request with `force: true` is accepted despite it */
+    readonly may_force: boolean
+  }[]
   /** on a VALIDATION_ERROR */
   readonly details?: readonly {
     /** the field, such as to.1.email; empty for the request as a whole */
     readonly path: string
+    /** what is wrong with the field */
+    readonly message: string
+  }[]
+  /** where this error is explained */
+  readonly doc_url: string
+  /** the X-Request-Id of the response; quote it when you report a problem */
+  readonly request_id: string
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
     readonly message: string
   }[]
 }
 
 /** the payload of a webhook; some types have more fields */
 export type Event = {
+  /** identifies it in other calls */
   readonly id: string
+  /** the type */
   readonly type: string
+  /** the type of the event */
   readonly event: string
+  /** when it happened */
   readonly timestamp: string
+  /** the id of the workspace */
   readonly workspace_id: string
+  /** the id of the message, as `em_…` */
   readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
+  /** the address of the recipient */
   readonly recipient: string | null
+  /** the addresses of the To header */
   readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string | null
+  /** orders the events of one message */
   readonly sequence: number | null
+  /** values of yours that every event of the message repeats */
   readonly metadata: Readonly<Record<string, unknown>>
+  /** the result */
   readonly data: Readonly<Record<string, unknown>>
 } & Readonly<Record<string, unknown>>
 
 export type FoundEmail = {
+  /** identifies it in other calls */
   readonly id: string
+  /** the kind of object */
   readonly object: "email" | "scheduled_email"
+  /** the status */
   readonly status:
     | "scheduled"
     | "queued"
@@ -1697,363 +2765,799 @@ export type FoundEmail = {
     | "captured"
     | "suppressed"
     | "cancelled"
+  /** the sender in the From header: its domain or account must be that of the key */
   readonly from: string
+  /** the addresses of the To header */
   readonly to: readonly string[]
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string
+  /** when it was created */
   readonly created_at: string
+  /** values of yours that every event of the message repeats */
   readonly metadata: {
+    /** the tier: instant, high, normal or bulk */
     readonly priority: "instant" | "high" | "normal" | "bulk"
+    /** how soon delivery is expected */
     readonly estimated_delivery: string
+    /** the number of recipients in to, cc and bcc */
     readonly recipients_count: number
   }
+  /** the id of the message, as `em_…` */
   readonly email_id: string
+  /** the queue of the tier; that of `normal` is `async` */
   readonly queue: string
+  /** the tier: instant, high, normal or bulk */
   readonly priority: "instant" | "high" | "normal" | "bulk"
+  /** the display name of the sender; wins over the one in `from` */
   readonly from_name: string | null
+  /** words to find the object by */
   readonly tags: readonly string[]
+  /** the tags that have a name and a value */
+  readonly named_tags: readonly {
+    /** the name */
+    readonly name: string
+    /** the value */
+    readonly value: string
+  }[]
+  /** when it is sent */
   readonly scheduled_at: string | null
 }
 
 export type GetAudiencesAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the audiences */
     readonly audiences: readonly Audience[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type GetAutomationCallsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the HTTP calls of webhook steps, the newest first */
     readonly calls: readonly ({
+      /** identifies it in other calls */
       readonly id: string
+      /** the id of the step */
       readonly step: string
+      /** the URL */
       readonly url: string
+      /** the status */
       readonly status: "pending" | "delivered" | "failed"
+      /** how many attempts were made */
       readonly tries: number
+      /** when the next attempt is due; null if none is */
       readonly next_try_at: string | null
+      /** what the server answered; null if it did not */
       readonly answer: string | null
+      /** when it was created */
       readonly created_at: string
     })[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type GetAutomationsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the automations of this page */
     readonly automations: readonly ({
+      /** identifies it in other calls */
       readonly id: string
+      /** the name */
       readonly name: string
+      /** the status */
       readonly status: "draft" | "active" | "paused" | "archived"
+      /** what enrols contacts */
       readonly trigger_type: "contact_event" | "contact_added_to_audience" | "date_time" | "manual"
+      /** the values of the trigger, such as the name of the event */
       readonly trigger_config: Readonly<Record<string, unknown>>
+      /** the version, from 1; every change makes a new one */
       readonly version: number
+      /** how many steps it has */
       readonly step_count: number
+      /** contacts that were ever enrolled */
       readonly enrolled_count: number
+      /** contacts that passed the last step */
       readonly completed_count: number
+      /** contacts that are on their way */
       readonly active_count: number
+      /** when it was created */
       readonly created_at: string
+      /** when it was last changed */
       readonly updated_at: string
+      /** when it was created */
       readonly createdAt: string
+      /** when it was last changed */
       readonly updatedAt: string
     })[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type GetAutomationSubscribersAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the enrolled contacts */
     readonly subscribers: readonly ({
+      /** identifies it in other calls */
       readonly id: string
+      /** the id of the contact */
       readonly contact_id: string
+      /** the e-mail address */
       readonly email: string
+      /** the status */
       readonly status: "active" | "completed" | "exited"
+      /** the version, from 1; every change makes a new one */
       readonly version: number
+      /** the step that comes next; null at the end */
       readonly next_step: string | null
+      /** when it is due */
       readonly due_at: string | null
+      /** why, in words */
       readonly reason: string | null
+      /** when the contact was enrolled */
       readonly enrolled_at: string
+      /** when it ended; null until then */
       readonly ended_at: string | null
     })[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type GetCampaignsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the campaigns of this page */
     readonly campaigns: readonly ({
+      /** identifies it in other calls */
       readonly id: string
+      /** the name */
       readonly name: string
+      /** the status */
       readonly status: "DRAFT" | "SCHEDULED" | "SENDING" | "PAUSED" | "SENT" | "COMPLETED" | "FAILED" | "CANCELLED"
+      /** why, in words */
       readonly reason: string | null
+      /** the id of the template */
       readonly template_id: string | null
+      /** the subject, up to 998 characters; with a template it wins over the template’s */
       readonly subject: string | null
+      /** the sender in the From header: its domain or account must be that of the key */
       readonly from: string | null
+      /** the display name of the sender; wins over the one in `from` */
       readonly from_name: string | null
+      /** where replies go; `true` stands for the address of the tracking settings */
       readonly reply_to: string | null
+      /** the ids of the audiences */
       readonly audience_ids: readonly string[]
+      /** the id of the segment; null: all contacts of the audiences */
       readonly segment_id: string | null
+      /** the campaign that this one follows up; null for none */
       readonly follows_id: string | null
+      /** the A/B test; null without one */
       readonly test: {
+        /** the subject of variant B */
         readonly subject_b: string
+        /** the share of recipients in the test */
         readonly percent: number
+        /** how long the test runs before the winner is chosen */
         readonly minutes: number
+        /** the variant that won; null until it is chosen */
         readonly winner: "a" | "b" | null
       } | null
+      /** over how many minutes the mail is spread */
       readonly spread_minutes: number | null
+      /** whether an image reports opens; null: as the workspace’s setting says */
       readonly track_opens: boolean | null
+      /** whether links report clicks; null: as the workspace’s setting says */
       readonly track_clicks: boolean | null
+      /** when it is sent */
       readonly scheduled_at: string | null
+      /** the time zone of times without an offset, such as Europe/Berlin */
       readonly timezone: string | null
+      /** the local time at which each recipient gets the mail; null: all at once */
       readonly recipient_time: boolean
+      /** when it started; null until then */
       readonly started_at: string | null
+      /** when the last mail was queued; null until then */
       readonly sent_at: string | null
+      /** when it ended; null until then */
       readonly ended_at: string | null
+      /** when it was created */
       readonly created_at: string
+      /** when it was last changed */
       readonly updated_at: string
+      /** when it was created */
       readonly createdAt: string
+      /** when it was last changed */
       readonly updatedAt: string
     })[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type GetCapturedEmailAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** when the built-in receiver accepted it */
     readonly received_at: string
+    /** the envelope sender */
     readonly mail_from: string
+    /** the address of the recipient */
     readonly recipient: string
+    /** the sender in the From header: its domain or account must be that of the key */
     readonly from: string | null
+    /** the subject, up to 998 characters; with a template it wins over the template’s */
     readonly subject: string | null
+    /** the id of the message, as `em_…` */
     readonly email_id: string | null
+    /** the TLS version and cipher; null without TLS */
     readonly tls: string | null
     /** bytes */
     readonly size: number
+    /** the DKIM signatures with the result of their verification */
     readonly dkim: readonly ({
+      /** the domain that signed (d=) */
       readonly domain: string
+      /** the selector of the key (s=) */
       readonly selector: string
+      /** the algorithm of the signature (a=) */
       readonly algorithm: string
+      /** the result */
       readonly result: string
+      /** why it did not pass */
       readonly comment: string | null
     })[]
+    /** additional header fields, by name */
     readonly headers: string
+    /** the plain text of the mail; derived from the HTML if it is missing */
     readonly text: string | null
+    /** the HTML of the mail */
     readonly html: string | null
     /** null, like text and html, for messages above 256 KB: download them */
     readonly attachments: readonly ({
+      /** the name of the file */
       readonly filename: string | null
+      /** the media type; by default that of the extension of the name */
       readonly content_type: string
+      /** the size in bytes */
       readonly size: number
     })[] | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type GetCapturedEmailsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the messages of this page */
     readonly emails: readonly CapturedEmail[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type GetContactAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: Contact
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type GetContactsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the contacts of this page */
     readonly contacts: readonly SlimContact[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type GetDomainsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: readonly Domain[]
+  /** the number of this page, from 1 */
   readonly page: number
+  /** how many a page has at most */
   readonly limit: number
+  /** how many there are on all pages */
   readonly total: number
+  /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+  readonly next_cursor?: string | null
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type GetImportErrorsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** what could not be read, row by row */
     readonly errors: readonly ({
+      /** the number of the line, from 1 */
       readonly line: number
+      /** the name of the column */
       readonly column: string | null
+      /** the result in words, for people */
       readonly message: string
+      /** the value that was refused */
       readonly value: string | null
     })[]
     /** rows that were not imported */
     readonly failed: number
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type GetSuppressionAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: Suppression
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type GetTrackingAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: TrackingSettings
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type GetWorkspaceAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the name */
     readonly name: string
+    /** the plan of the workspace */
     readonly plan: string
+    /** what the plan includes */
     readonly features: {
+      /** whether mail can be scheduled */
       readonly scheduling: boolean
     }
+    /** the number of recipients per month; null: unlimited */
     readonly quota: {
       /** recipients in a calendar month (UTC); null: no limit */
       readonly limit: number | null
+      /** recipients so far in this month */
       readonly used: number
+      /** recipients left in this month; null: unlimited */
       readonly remaining: number | null
+      /** when the next month of the quota begins */
       readonly resets_at: string
     }
+    /** how many requests the plan allows */
     readonly request_rate: {
+      /** requests per second */
       readonly per_second: number | null
     }
+    /** how many sending domains there are, and how many the plan allows */
     readonly domains: {
+      /** how many a page has at most */
       readonly limit: number | null
     }
+    /** how many keys there are */
     readonly keys: {
+      /** Admin keys */
       readonly admin: number
+      /** how many Admin keys the plan allows; null: unlimited */
       readonly admin_limit: number
+      /** Regular keys */
       readonly regular: number
     }
+    /** whether all mail stays in the built-in receiver */
     readonly capture: {
       /** mail to this address is captured instead of delivered: see get-captured-emails */
       readonly address: string
       /** mail to any address of this domain is captured too */
       readonly domain: string
     }
+    /** when it was created */
     readonly created_at: string
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ImportSuppressionsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** addresses that were not on the list */
     readonly added: number
+    /** addresses that were on the list for a weaker cause */
     readonly strengthened: number
+    /** addresses that were on the list already */
     readonly unchanged: number
+    /** rows without an address */
     readonly invalid: number
+    /** what could not be read, row by row */
     readonly errors: readonly ({
+      /** the number of the line, from 1 */
       readonly line: number | null
+      /** the value that was refused */
       readonly value: string
+      /** the result in words, for people */
       readonly message: string
     })[]
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ImportSuppressionsBody = {
+  /** the addresses, or entries, of the suppression list */
   readonly suppressions?: readonly (string | {
+    /** the e-mail address */
     readonly email?: string
+    /** the address */
     readonly address?: string
+    /** why, in words */
     readonly reason?: string | null
+    /** what kind it is */
     readonly kind?: string | null
+    /** the type */
     readonly type?: string | null
   })[]
+  /** the addresses, or entries, to add */
   readonly emails?: readonly (string | {
+    /** the e-mail address */
     readonly email?: string
+    /** the address */
     readonly address?: string
+    /** why, in words */
     readonly reason?: string | null
+    /** what kind it is */
     readonly kind?: string | null
+    /** the type */
     readonly type?: string | null
   })[]
+  /** the addresses, or entries, to add */
   readonly addresses?: readonly (string | {
+    /** the e-mail address */
     readonly email?: string
+    /** the address */
     readonly address?: string
+    /** why, in words */
     readonly reason?: string | null
+    /** what kind it is */
     readonly kind?: string | null
+    /** the type */
     readonly type?: string | null
   })[]
 }
 
 export type ListAccountsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the accounts */
     readonly accounts: readonly Account[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type ListApiKeysAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** how many keys there are */
+    readonly keys: readonly ApiKey[]
+    /** the number of this page, from 1 */
+    readonly page: number
+    /** how many a page has at most */
+    readonly limit: number
+    /** how many there are on all pages */
+    readonly total: number
+    /** how many pages there are */
+    readonly totalPages: number
+    /** the same numbers in another form */
+    readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ListAuditLogAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the entries, the newest first */
     readonly entries: readonly AuditEntry[]
+    /** the cursor of the next page; null on the last one */
     readonly next: string | null
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ListCampaignRecipientsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the recipients, each with its state */
     readonly recipients: readonly ({
+      /** the id of the contact */
       readonly contact_id: string
+      /** the e-mail address */
       readonly email: string
+      /** the state of the recipient; the guide on sending lists them */
       readonly state:
         | "waiting"
         | "dispatched"
@@ -2065,365 +3569,765 @@ export type ListCampaignRecipientsAnswer = {
         | "suppressed"
         | "skipped"
         | "cancelled"
+      /** why, in words */
       readonly reason: string | null
+      /** hard: the address does not work; soft: any other bounce; null without a bounce */
       readonly bounce_type: "hard" | "soft" | null
+      /** the variant of the A/B test; null without one */
       readonly variant: "a" | "b" | null
+      /** the id of the message, as `em_…` */
       readonly email_id: string | null
+      /** when the mail of this recipient is due */
       readonly sends_at: string | null
+      /** when the mail was queued; null until then */
       readonly dispatched_at: string | null
+      /** when a receiver accepted it; null until then */
       readonly delivered_at: string | null
+      /** when a person opened it first; null until then */
       readonly opened_at: string | null
+      /** when a person followed a link first; null until then */
       readonly clicked_at: string | null
+      /** when it bounced; null if it did not */
       readonly bounced_at: string | null
+      /** when it failed; null if it did not */
       readonly failed_at: string | null
+      /** when it was reported as spam; null if it was not */
       readonly complained_at: string | null
+      /** when the recipient unsubscribed by this mail; null if they did not */
       readonly unsubscribed_at: string | null
+      /** when a machine opened it first; null until then */
       readonly machine_opened_at: string | null
+      /** when a machine followed a link first; null until then */
       readonly machine_clicked_at: string | null
     })[]
+    /** the cursor of the next page; null on the last one */
     readonly next: string | null
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ListEventsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the events, the oldest first */
     readonly events: readonly Event[]
+    /** the cursor of the next page; null on the last one */
     readonly next: string
+    /** whether there is another page */
     readonly has_more: boolean
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ListImportsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the imports, the newest first */
     readonly imports: readonly ContactImport[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ListPartialsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the partials: pieces that several templates share */
     readonly partials: readonly {
+      /** the name */
       readonly name: string
+      /** the version, from 1; every change makes a new one */
       readonly version: number
       /** the number of templates that use it */
       readonly uses: number
+      /** when it was created */
       readonly created_at: string
+      /** when it was last changed */
       readonly updated_at: string
     }[]
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ListScheduledAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the messages of this page */
     readonly emails: readonly WaitingEmail[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ListSegmentContactsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the contacts of this page */
     readonly contacts: readonly ({
+      /** identifies it in other calls */
       readonly id: string
+      /** the e-mail address */
       readonly email: string
+      /** the first name */
       readonly firstName: string | null
+      /** the first name */
       readonly first_name: string | null
+      /** the last name */
       readonly lastName: string | null
+      /** the last name */
       readonly last_name: string | null
+      /** the company the contact works for */
       readonly companyName: string | null
+      /** the company the contact works for */
       readonly company_name: string | null
+      /** the position of the contact */
       readonly jobTitle: string | null
+      /** the position of the contact */
       readonly job_title: string | null
+      /** the telephone number */
       readonly phoneNumber: string | null
+      /** the telephone number */
       readonly phone_number: string | null
       /** in the audience of the segment, or the latest one; null if it is in no audience */
       readonly status: "subscribed" | "unsubscribed" | null
+      /** words to find the object by */
       readonly tags: readonly string[]
       /** 0 to 1; null before the first calculation */
       readonly deliverabilityScore: number | null
+      /** when it was created */
       readonly createdAt: string
     })[]
+    /** how many a page has at most */
     readonly limit: number
+    /** the cursor of the next page; null on the last one */
     readonly next: string | null
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ListSegmentsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the segments */
     readonly segments: readonly Segment[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ListSuppressionsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the addresses, or entries, of the suppression list */
     readonly suppressions: readonly Suppression[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ListTemplatesAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the templates */
     readonly templates: readonly ({
+      /** identifies it in other calls */
       readonly id: string
+      /** the id of the template */
       readonly template_id: string
+      /** the name */
       readonly name: string
+      /** the subject, up to 998 characters; with a template it wins over the template’s */
       readonly subject: string
+      /** the source of the body, in HTML, MJML or text */
       readonly body: string
+      /** the plain text of the mail; derived from the HTML if it is missing */
       readonly text: string | null
+      /** the format */
       readonly format: "html" | "text" | "mjml"
+      /** variables for previews */
       readonly sample_data: Readonly<Record<string, unknown>> | null
+      /** the partials: pieces that several templates share */
       readonly partials: readonly {
+        /** the name */
         readonly name: string
+        /** the version, from 1; every change makes a new one */
         readonly version: number
       }[]
+      /** the version, from 1; every change makes a new one */
       readonly version: number
+      /** when it was created */
       readonly created_at: string
+      /** when it was created */
       readonly createdAt: string
+      /** a description, for people */
       readonly description: string | null
+      /** a word of yours to group templates by */
       readonly category: string | null
+      /** when it was last changed */
       readonly updated_at: string
+      /** when it was last changed */
       readonly updatedAt: string
     })[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ListTemplateVersionsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the versions, the newest first */
     readonly versions: readonly ({
+      /** identifies it in other calls */
       readonly id: string
+      /** the id of the template */
       readonly template_id: string
+      /** the name */
       readonly name: string
+      /** the subject, up to 998 characters; with a template it wins over the template’s */
       readonly subject: string
+      /** the source of the body, in HTML, MJML or text */
       readonly body: string
+      /** the plain text of the mail; derived from the HTML if it is missing */
       readonly text: string | null
+      /** the format */
       readonly format: "html" | "text" | "mjml"
+      /** variables for previews */
       readonly sample_data: Readonly<Record<string, unknown>> | null
+      /** the partials: pieces that several templates share */
       readonly partials: readonly {
+        /** the name */
         readonly name: string
+        /** the version, from 1; every change makes a new one */
         readonly version: number
       }[]
+      /** the version, from 1; every change makes a new one */
       readonly version: number
+      /** when it was created */
       readonly created_at: string
+      /** when it was created */
       readonly createdAt: string
     })[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ListWebhookDeliveriesAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the deliveries of this page, the newest first */
     readonly deliveries: readonly WebhookDelivery[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ListWebhooksAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the endpoints of this page */
     readonly webhooks: readonly Webhook[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 } | WebhookAnswer
 
 export type Message = {
+  /** the recipients: an address, `Name <address>`, `{email, name}`, or a list of them */
   readonly to: readonly (string | {
+    /** the e-mail address */
     readonly email: string
+    /** the display name */
     readonly name?: string
   })[] | string | {
+    /** the e-mail address */
     readonly email: string
+    /** the display name */
     readonly name?: string
   }
+  /** recipients of a copy, in the Cc header */
   readonly cc?: readonly (string | {
+    /** the e-mail address */
     readonly email: string
+    /** the display name */
     readonly name?: string
   })[] | string | {
+    /** the e-mail address */
     readonly email: string
+    /** the display name */
     readonly name?: string
   }
+  /** recipients of a copy that no header names */
   readonly bcc?: readonly (string | {
+    /** the e-mail address */
     readonly email: string
+    /** the display name */
     readonly name?: string
   })[] | string | {
+    /** the e-mail address */
     readonly email: string
+    /** the display name */
     readonly name?: string
   }
+  /** the sender in the From header: its domain or account must be that of the key */
   readonly from?: string | {
+    /** the e-mail address */
     readonly email: string
+    /** the display name */
     readonly name?: string
   }
+  /** the display name of the sender; wins over the one in `from` */
   readonly from_name?: string | null
+  /** where replies go; `true` stands for the address of the tracking settings */
   readonly reply_to?: string | boolean | {
+    /** the e-mail address */
     readonly email?: string
+    /** the display name */
     readonly name?: string
   }
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject?: string | null
   /** HTML or plain text; the service detects which */
   readonly body?: string | null
+  /** the HTML of the mail */
   readonly html?: string | null
+  /** the plain text of the mail; derived from the HTML if it is missing */
   readonly text?: string | null
   /** overrides the detection: true = HTML, false = plain text */
   readonly is_html?: boolean | null
+  /** a stored template in place of `body`, `html` and `text` */
   readonly template_id?: string | null
+  /** the variables of the template */
   readonly params?: Readonly<Record<string, unknown>> | null
+  /** the files of the mail */
   readonly attachments?: readonly ({
+    /** the name of the file */
     readonly filename?: string | null
-    readonly content: string
+    /** the file; or give its url */
+    readonly content?: string | null
+    /** where to fetch the file when the message is accepted, instead of content */
+    readonly url?: string | null
+    /** the media type; by default that of the extension of the name */
     readonly content_type?: string | null
+    /** the name by which HTML shows the file: `<img src="cid:…">` */
     readonly content_id?: string | null
   })[] | null
+  /** additional header fields, by name */
   readonly headers?: Readonly<Record<string, string | number | boolean>> | readonly {
+    /** the display name */
     readonly name: string
+    /** the value of the header field */
     readonly value: string
   }[] | null
-  readonly tags?: readonly string[] | string | null
+  /** up to 50 words to find the message by */
+  readonly tags?: readonly (string | {
+    /** the display name */
+    readonly name: string
+    /** the value */
+    readonly value?: string | number | boolean | null
+  })[] | string | {
+    /** the display name */
+    readonly name: string
+    /** the value */
+    readonly value?: string | number | boolean | null
+  } | null
+  /** values of yours that every event of the message repeats */
   readonly metadata?: Readonly<Record<string, string | number | boolean | null>> | null
+  /** whether an image reports opens; null: as the workspace’s setting says */
   readonly track_opens?: boolean | null
+  /** whether links report clicks; null: as the workspace’s setting says */
   readonly track_clicks?: boolean | null
+  /** the message is not sent after this time */
   readonly expires_at?: string | null
 }
 
 export type PageMeta = {
+  /** how many there are on all pages */
   readonly total: number
+  /** the number of this page, from 1 */
   readonly page: number
+  /** how many a page has at most */
   readonly limit: number
+  /** whether there is another page */
   readonly has_more: boolean
 }
 
 export type PartialAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the name */
     readonly name: string
+    /** the version, from 1; every change makes a new one */
     readonly version: number
     /** the number of templates that use it */
     readonly uses: number
+    /** when it was created */
     readonly created_at: string
+    /** when it was last changed */
     readonly updated_at: string
+    /** the source of the body, in HTML, MJML or text */
     readonly body: string
+    /** the templates */
     readonly templates: readonly {
+      /** identifies it in other calls */
       readonly id: string
+      /** the name */
       readonly name: string
+      /** the version, from 1; every change makes a new one */
       readonly version: number
     }[]
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type PlainAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type PreviewCampaignAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** whether a finding prevents the start */
     readonly is_red: boolean
+    /** whether the numbers are estimates from a sample */
     readonly is_estimate: boolean
+    /** the recipients, each with its state */
     readonly recipients: number
+    /** how many mail providers the recipients have */
     readonly receiver_count: number
+    /** the largest mail providers of the recipients */
     readonly receivers: readonly ({
+      /** the mail provider */
       readonly receiver: string
+      /** the recipients of the message, each with its state */
       readonly recipients: number
+      /** how much mail the warm-up of the sources allows today; null without a limit */
       readonly warm_up_room: number | null
+      /** the hour in which recipients open most, in UTC; null if that is not known */
       readonly best_hour: number | null
     })[]
+    /** how much of the quota is left this month; null without a quota */
     readonly quota_room: number | null
+    /** when the last mail is expected to go out */
     readonly expected_finish_at: string | null
+    /** the share of recipients that never got mail of the workspace, from 0 to 1 */
     readonly never_mailed_share: number | null
+    /** what was found, the gravest first */
     readonly findings: readonly ({
+      /** identifies the finding for programs */
       readonly code: string
+      /** how grave it is */
       readonly level: "green" | "yellow" | "red"
+      /** what was found, and what to do */
       readonly message: string
+      /** whether `force` starts the campaign in spite of the finding */
       readonly may_force: boolean
     })[]
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type PreviewSegmentAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** how many there are */
     readonly count: number
+    /** the contacts of this page */
     readonly contacts: readonly ({
+      /** identifies it in other calls */
       readonly id: string
+      /** the e-mail address */
       readonly email: string
+      /** the first name */
       readonly firstName: string | null
+      /** the first name */
       readonly first_name: string | null
+      /** the last name */
       readonly lastName: string | null
+      /** the last name */
       readonly last_name: string | null
+      /** the company the contact works for */
       readonly companyName: string | null
+      /** the company the contact works for */
       readonly company_name: string | null
+      /** the position of the contact */
       readonly jobTitle: string | null
+      /** the position of the contact */
       readonly job_title: string | null
+      /** the telephone number */
       readonly phoneNumber: string | null
+      /** the telephone number */
       readonly phone_number: string | null
       /** in the audience of the segment, or the latest one; null if it is in no audience */
       readonly status: "subscribed" | "unsubscribed" | null
+      /** words to find the object by */
       readonly tags: readonly string[]
       /** 0 to 1; null before the first calculation */
       readonly deliverabilityScore: number | null
+      /** when it was created */
       readonly createdAt: string
     })[]
     /** what the filter probably does not mean, such as an attribute that no contact has */
     readonly warnings: readonly string[]
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type PreviewSegmentBody = {
+  /** the id of the audience */
   readonly audience_id?: string | null
   /**
    * Groups: {"all": […]}, {"any": […]}, {"not": {…}}. Conditions: {"tag": "vip", "has": true}; {"attribute": "plan",
@@ -2441,7 +4345,9 @@ export type PreviewTemplateBody = {
   readonly id?: string | null
   /** by default the latest */
   readonly version?: number | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject?: string | null
+  /** the source of the body, in HTML, MJML or text */
   readonly body?: string | null
   /** the text part beside HTML; generated from the HTML when omitted */
   readonly text?: string | null
@@ -2458,36 +4364,113 @@ export type PreviewTemplateBody = {
 export type QueuedEmail = {
   /** msg_<epoch ms>_<suffix>, or scheduled_msg_…; each form of the id is accepted everywhere */
   readonly id: string
+  /** the sender in the From header: its domain or account must be that of the key */
   readonly from: string
+  /** the addresses of the To header */
   readonly to: readonly string[]
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string
+  /** when it was created */
   readonly created_at: string
+  /** the tier, when delivery is expected, and the number of recipients */
   readonly metadata: {
+    /** the tier: instant, high, normal or bulk */
     readonly priority: "instant" | "high" | "normal" | "bulk"
     /** such as 0-5 seconds */
     readonly estimated_delivery: string
+    /** the number of recipients in to, cc and bcc */
     readonly recipients_count: number
   }
   /** em_<suffix> */
   readonly email_id: string
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the kind of object */
   readonly object: "email"
+  /** `queued`: the message is stored and waits to be sent */
   readonly status: "queued"
+  /** the queue of the tier; that of `normal` is `async` */
   readonly queue: "instant" | "high" | "async" | "bulk"
   /** such as 0-5 seconds */
   readonly estimated_delivery: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the id of the message, as `em_…` */
     readonly job_id: string
+    /** the tier: instant, high, normal or bulk */
     readonly priority: "instant" | "high" | "normal" | "bulk"
+    /** the number of recipients */
     readonly recipients: number
+    /** `queued`: the message is stored and waits to be sent */
     readonly status: "queued"
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type RawMessage = {
+  /** the complete message (RFC 5322), with lines that end in CRLF, in base64 */
+  readonly raw: string
+  /** the envelope sender, which gets delivery reports by mail if the key may use it as From */
+  readonly from?: string | {
+    /** the e-mail address */
+    readonly email: string
+    /** the name */
+    readonly name?: string
+  }
+  /** the envelope recipients; by default those in To, Cc and Bcc */
+  readonly to?: readonly (string | {
+    /** the e-mail address */
+    readonly email: string
+    /** the name */
+    readonly name?: string
+  })[] | string | {
+    /** the e-mail address */
+    readonly email: string
+    /** the name */
+    readonly name?: string
+  }
+  /** by default the one in X-Priority-Tier, or normal */
+  readonly tier?: "instant" | "high" | "normal" | "async" | "queue" | "bulk" | "low"
+  /** `YYYY-MM-DD_HH:MM:SS` or ISO 8601; needs the plan LAUNCH or higher */
+  readonly scheduled_at?: string | null
+  /** of a time without an offset; by default UTC */
+  readonly timezone?: string | null
+  /** words to find the object by */
+  readonly tags?: readonly (string | {
+    /** the name */
+    readonly name: string
+    /** the value */
+    readonly value?: string | number | boolean | null
+  })[] | string | {
+    /** the name */
+    readonly name: string
+    /** the value */
+    readonly value?: string | number | boolean | null
+  } | null
+  /** values of yours that every event of the message repeats */
+  readonly metadata?: Readonly<Record<string, string | number | boolean | null>> | null
+  /** whether an image reports opens; null: as the workspace’s setting says */
+  readonly track_opens?: boolean | null
+  /** whether links report clicks; null: as the workspace’s setting says */
+  readonly track_clicks?: boolean | null
+  /** it is not valid after this time */
+  readonly expires_at?: string | null
 }
 
 export type RefusedBatchItem = {
+  /** true if the request was carried out */
   readonly success: false
+  /** the code of the error, for programs */
   readonly error:
     | "VALIDATION_ERROR"
     | "INVALID_TEMPLATE"
@@ -2507,11 +4490,35 @@ export type RefusedBatchItem = {
     | "HEADERS_TOO_LARGE"
     | "INTERNAL_ERROR"
     | "SERVICE_UNAVAILABLE"
+  /** the result in words, for people */
   readonly message: string
+  /** on RATE_LIMITED: which limit is reached */
+  readonly reason?: "quota" | "request_rate" | "client_rate" | "open_requests"
+  /** on a CONFLICT of a campaign: why it cannot be sent */
+  readonly findings?: readonly {
+    /** identifies the finding for programs */
+    readonly code: string
+    /** what was found, and what to do */
+    readonly message: string
+    /** whether the same request with `force: true` is accepted despite it */
+    readonly may_force: boolean
+  }[]
   /** on a VALIDATION_ERROR */
   readonly details?: readonly {
     /** the field, such as to.1.email; empty for the request as a whole */
     readonly path: string
+    /** what is wrong with the field */
+    readonly message: string
+  }[]
+  /** where this error is explained */
+  readonly doc_url: string
+  /** the X-Request-Id of the response; quote it when you report a problem */
+  readonly request_id: string
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
     readonly message: string
   }[]
   /** its index in `messages` */
@@ -2519,41 +4526,164 @@ export type RefusedBatchItem = {
 }
 
 export type ReplayWebhookDeliveryAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the id of the event, as `evt_…` */
     readonly event_id: string
+    /** the id of the endpoint */
     readonly webhook_id: string
+    /** the state */
     readonly state: "pending"
+    /** the status */
     readonly status: "pending"
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ResendCampaignBody = {
+  /** the name */
   readonly name?: string | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject?: string | null
 }
 
+export type RotateApiKeyBody = {
+  /** how long the present secret stays valid; by default a day; 0 ends all earlier ones now */
+  readonly overlap_seconds?: number | null
+}
+
 export type RotateAutomationWebhookSecretAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
     /** whsec_…, shown only once */
     readonly secret: string
     /** until when the previous secret also signs; null if there was none */
     readonly previous_secret_until: string | null
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type RotatedApiKeyAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the key; its secret is shown only once */
+    readonly api_key: ApiKey
+    /** shown only once */
+    readonly secret_key: string
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type SavedTemplate = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** identifies it in other calls */
+    readonly id: string
+    /** the id of the template */
+    readonly template_id: string
+    /** the name */
+    readonly name: string
+    /** the subject, up to 998 characters; with a template it wins over the template’s */
+    readonly subject: string
+    /** the source of the body, in HTML, MJML or text */
+    readonly body: string
+    /** the plain text of the mail; derived from the HTML if it is missing */
+    readonly text: string | null
+    /** the format */
+    readonly format: "html" | "text" | "mjml"
+    /** variables for previews */
+    readonly sample_data: Readonly<Record<string, unknown>> | null
+    /** the partials: pieces that several templates share */
+    readonly partials: readonly {
+      /** the name */
+      readonly name: string
+      /** the version, from 1; every change makes a new one */
+      readonly version: number
+    }[]
+    /** the version, from 1; every change makes a new one */
+    readonly version: number
+    /** when it was created */
+    readonly created_at: string
+    /** when it was created */
+    readonly createdAt: string
+    /** a description, for people */
+    readonly description: string | null
+    /** a word of yours to group templates by */
+    readonly category: string | null
+    /** when it was last changed */
+    readonly updated_at: string
+    /** when it was last changed */
+    readonly updatedAt: string
+    /** what is rendered: partials included, MJML compiled, CSS inlined */
+    readonly compiled: {
+      /** the subject, up to 998 characters; with a template it wins over the template’s */
+      readonly subject: string
+      /** the HTML of the mail */
+      readonly html: string | null
+      /** the plain text of the mail; derived from the HTML if it is missing */
+      readonly text: string | null
+    }
+    /** names that are probably misspelt attributes of contacts */
+    readonly warnings: readonly string[]
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type SavePartialBody = {
+  /** the name */
   readonly name: string
+  /** the source of the body, in HTML, MJML or text */
   readonly body: string
 }
 
 export type SaveTemplateBody = {
+  /** identifies it in other calls */
   readonly id?: string | null
+  /** the name */
   readonly name: string
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string
   /** HTML, MJML or text */
   readonly body: string
@@ -2563,13 +4693,16 @@ export type SaveTemplateBody = {
   readonly format?: "html" | "text" | "mjml" | null
   /** params for previews; declares their names */
   readonly sample_data?: Readonly<Record<string, unknown>> | null
+  /** a description, for people */
   readonly description?: string | null
+  /** a word of yours to group templates by */
   readonly category?: string | null
 }
 
 export type ScheduleCampaignBody = {
   /** `YYYY-MM-DD_HH:MM:SS` or ISO 8601; without an offset, in `timezone` */
   readonly scheduled_at: string
+  /** the time zone of times without an offset, such as Europe/Berlin */
   readonly timezone?: string
   /** send at this local time of each recipient; `timezone` is used for recipients without one */
   readonly recipient_time?: boolean
@@ -2580,36 +4713,65 @@ export type ScheduleCampaignBody = {
 export type ScheduledEmail = {
   /** msg_<epoch ms>_<suffix>, or scheduled_msg_…; each form of the id is accepted everywhere */
   readonly id: string
+  /** the sender in the From header: its domain or account must be that of the key */
   readonly from: string
+  /** the addresses of the To header */
   readonly to: readonly string[]
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string
+  /** when it was created */
   readonly created_at: string
+  /** the tier, when delivery is expected, and the number of recipients */
   readonly metadata: {
+    /** the tier: instant, high, normal or bulk */
     readonly priority: "instant" | "high" | "normal" | "bulk"
     /** such as 0-5 seconds */
     readonly estimated_delivery: string
+    /** the number of recipients in to, cc and bcc */
     readonly recipients_count: number
   }
   /** em_<suffix> */
   readonly email_id: string
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the kind of object */
   readonly object: "scheduled_email"
+  /** `scheduled`: the message is stored and waits for its time */
   readonly status: "scheduled"
+  /** when it is sent */
   readonly scheduled_at: string
+  /** the time zone of times without an offset, such as Europe/Berlin */
   readonly timezone: string
+  /** the queue of the tier; that of `normal` is `async` */
   readonly queue: "instant" | "high" | "async" | "bulk"
   /** such as 0-5 seconds */
   readonly estimated_delivery: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the id of the message, as `em_…` */
     readonly job_id: string
+    /** the tier: instant, high, normal or bulk */
     readonly priority: "instant" | "high" | "normal" | "bulk"
+    /** the number of recipients */
     readonly recipients: number
+    /** `scheduled`: the message is stored and waits for its time */
     readonly status: "scheduled"
+    /** when it is sent */
     readonly scheduled_at: string
+    /** the time zone of times without an offset, such as Europe/Berlin */
     readonly timezone: string
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type ScheduledMessage = Message & ({
@@ -2626,86 +4788,161 @@ export type ScheduledMessage = Message & ({
   readonly timezone?: string
   /** the tier it enters when due; by default normal */
   readonly priority?: "instant" | "high" | "normal" | "async" | "queue" | "bulk" | "low"
-  readonly email: Message
+  /** the e-mail address */
+  readonly email: Message | Message & ({
+    /** `YYYY-MM-DD_HH:MM:SS` or ISO 8601; an offset takes precedence over `timezone` */
+    readonly scheduled_at?: string
+    /** IANA time zone; by default UTC */
+    readonly timezone?: string
+    /** the tier it enters when due; by default normal */
+    readonly priority?: "instant" | "high" | "normal" | "async" | "queue" | "bulk" | "low"
+  })
 }
 
 export type SearchEmailsAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the messages of this page */
     readonly emails: readonly FoundEmail[]
+    /** the number of this page, from 1 */
     readonly page: number
+    /** how many a page has at most */
     readonly limit: number
+    /** how many there are on all pages */
     readonly total: number
+    /** how many pages there are */
     readonly totalPages: number
+    /** the cursor of the next page; null on the last one */
     readonly next: string | null
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
+    /** false: there are more than `total` */
     readonly total_is_exact: boolean
+    /** the same numbers in another form */
     readonly meta: {
+      /** how many there are on all pages */
       readonly total: number
+      /** the number of this page, from 1 */
       readonly page: number
+      /** how many a page has at most */
       readonly limit: number
+      /** whether there is another page */
       readonly has_more: boolean
     }
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type Segment = {
+  /** identifies it in other calls */
   readonly id: string
+  /** the kind of object */
   readonly object: "segment"
+  /** the name */
   readonly name: string
+  /** a description, for people */
   readonly description: string | null
+  /** the id of the audience */
   readonly audienceId: string | null
+  /** the id of the audience */
   readonly audience_id: string | null
+  /** the conditions that select contacts */
   readonly filter: Readonly<Record<string, unknown>>
+  /** when it was created */
   readonly createdAt: string
+  /** when it was created */
   readonly created_at: string
+  /** when it was last changed */
   readonly updatedAt: string
+  /** when it was last changed */
   readonly updated_at: string
 }
 
 export type SegmentAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the kind of object */
     readonly object: "segment"
+    /** the name */
     readonly name: string
+    /** a description, for people */
     readonly description: string | null
+    /** the id of the audience */
     readonly audienceId: string | null
+    /** the id of the audience */
     readonly audience_id: string | null
+    /** the conditions that select contacts */
     readonly filter: Readonly<Record<string, unknown>>
+    /** when it was created */
     readonly createdAt: string
+    /** when it was created */
     readonly created_at: string
+    /** when it was last changed */
     readonly updatedAt: string
+    /** when it was last changed */
     readonly updated_at: string
     /** what the filter probably does not mean, such as an attribute that no contact has */
     readonly warnings: readonly string[]
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
-export type SendBatchBody = {
-  /** each like the body of a single send */
-  readonly messages: readonly Message[]
-  readonly tier?: "instant" | "high" | "normal" | "async" | "queue" | "bulk" | "low"
-}
+export type SendRawAnswer = QueuedEmail | ScheduledEmail
 
 export type SlimContact = {
+  /** identifies it in other calls */
   readonly id: string
+  /** the e-mail address */
   readonly email: string
+  /** the first name */
   readonly firstName: string | null
+  /** the first name */
   readonly first_name: string | null
+  /** the last name */
   readonly lastName: string | null
+  /** the last name */
   readonly last_name: string | null
+  /** the company the contact works for */
   readonly companyName: string | null
+  /** the company the contact works for */
   readonly company_name: string | null
+  /** the position of the contact */
   readonly jobTitle: string | null
+  /** the position of the contact */
   readonly job_title: string | null
+  /** the telephone number */
   readonly phoneNumber: string | null
+  /** the telephone number */
   readonly phone_number: string | null
+  /** the status */
   readonly status: "subscribed" | "unsubscribed"
+  /** words to find the object by */
   readonly tags: readonly string[]
   /** 0 to 1; null before the first calculation */
   readonly deliverabilityScore: number | null
+  /** when it was created */
   readonly createdAt: string
 }
 
@@ -2715,75 +4952,138 @@ export type StartCampaignBody = {
 }
 
 export type StartOauthAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the page of the provider to open in a browser */
     readonly authorize_url: string
+    /** it is not valid after this time */
     readonly expires_at: string
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type Suppression = {
+  /** the e-mail address */
   readonly email: string
+  /** the address */
   readonly address: string
   /**
    * complaint: The recipient reported mail as spam. hard_bounce: The receiver says that the mailbox does not exist.
    * unsubscribe: The recipient wants no mail from this workspace. manual: Someone added it with an Admin key. import:
-   * It was on a list that was imported.
+   * It was on a list that was imported. unsubscribe_bulk: The recipient wants no bulk mail from this workspace; mail of
+   * the other tiers goes out.
    */
-  readonly kind: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import"
+  readonly kind: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | "unsubscribe_bulk"
+  /** why the address is on the list, in words */
   readonly cause: string
+  /** why, in words */
   readonly reason: string
+  /** the reply of the receiver; null if there was none */
   readonly reply: {
+    /** the three-digit code of the reply */
     readonly code: number | null
+    /** the status */
     readonly status: string | null
+    /** the text of the reply */
     readonly text: string
   } | null
+  /** the rule that decided */
   readonly rule: string | null
+  /** the id of the event, as `evt_…` */
   readonly event_id: string | null
+  /** the id of the message; null if the event is about no message */
   readonly message_id: string | null
+  /** the key that added it; null if no key did */
   readonly api_key_id: string | null
+  /** when it was created */
   readonly created_at: string
+  /** when it was last changed */
   readonly updated_at: string
 }
 
 export type TemplateAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the id of the template */
     readonly template_id: string
+    /** the name */
     readonly name: string
+    /** the subject, up to 998 characters; with a template it wins over the template’s */
     readonly subject: string
+    /** the source of the body, in HTML, MJML or text */
     readonly body: string
+    /** the plain text of the mail; derived from the HTML if it is missing */
     readonly text: string | null
+    /** the format */
     readonly format: "html" | "text" | "mjml"
+    /** variables for previews */
     readonly sample_data: Readonly<Record<string, unknown>> | null
+    /** the partials: pieces that several templates share */
     readonly partials: readonly {
+      /** the name */
       readonly name: string
+      /** the version, from 1; every change makes a new one */
       readonly version: number
     }[]
+    /** the version, from 1; every change makes a new one */
     readonly version: number
+    /** when it was created */
     readonly created_at: string
+    /** when it was created */
     readonly createdAt: string
+    /** a description, for people */
     readonly description: string | null
+    /** a word of yours to group templates by */
     readonly category: string | null
+    /** when it was last changed */
     readonly updated_at: string
+    /** when it was last changed */
     readonly updatedAt: string
     /** what is rendered: partials included, MJML compiled, CSS inlined */
     readonly compiled: {
+      /** the subject, up to 998 characters; with a template it wins over the template’s */
       readonly subject: string
+      /** the HTML of the mail */
       readonly html: string | null
+      /** the plain text of the mail; derived from the HTML if it is missing */
       readonly text: string | null
     }
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type TemplateCheck = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** what was found, the gravest first */
     readonly findings: readonly ({
+      /** the rule that decided */
       readonly rule:
         | "cannot-be-saved"
         | "cannot-be-rendered"
@@ -2793,79 +5093,211 @@ export type TemplateCheck = {
         | "image-without-alt"
         | "css-not-inlined"
         | "too-large"
+      /** how grave it is */
       readonly level: "error" | "campaign" | "warning"
       /** subject, body, text, or `partial <name>` */
       readonly part: string | null
+      /** the number of the line, from 1 */
       readonly line: number | null
+      /** what was found, and what to do */
       readonly message: string
     })[]
+    /** whether messages can be sent with it */
     readonly may_be_sent: boolean
+    /** whether a campaign can use it: it has an unsubscribe link */
     readonly may_be_campaign: boolean
+    /** the plain text of the mail; derived from the HTML if it is missing */
     readonly text: string | null
+    /** the size in bytes */
     readonly size: number
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type TemplatePreview = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** the template the message was made from */
     readonly template: {
+      /** identifies it in other calls */
       readonly id: string
+      /** the version, from 1; every change makes a new one */
       readonly version: number
     } | null
+    /** the subject, up to 998 characters; with a template it wins over the template’s */
     readonly subject: string
+    /** the HTML of the mail */
     readonly html: string | null
+    /** the plain text of the mail; derived from the HTML if it is missing */
     readonly text: string
     /** true: the text was generated from the HTML */
     readonly text_is_made: boolean
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type TemplateVersionAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the id of the template */
     readonly template_id: string
+    /** the name */
     readonly name: string
+    /** the subject, up to 998 characters; with a template it wins over the template’s */
     readonly subject: string
+    /** the source of the body, in HTML, MJML or text */
     readonly body: string
+    /** the plain text of the mail; derived from the HTML if it is missing */
     readonly text: string | null
+    /** the format */
     readonly format: "html" | "text" | "mjml"
+    /** variables for previews */
     readonly sample_data: Readonly<Record<string, unknown>> | null
+    /** the partials: pieces that several templates share */
     readonly partials: readonly {
+      /** the name */
       readonly name: string
+      /** the version, from 1; every change makes a new one */
       readonly version: number
     }[]
+    /** the version, from 1; every change makes a new one */
     readonly version: number
+    /** when it was created */
     readonly created_at: string
+    /** when it was created */
     readonly createdAt: string
     /** what is rendered: partials included, MJML compiled, CSS inlined */
     readonly compiled: {
+      /** the subject, up to 998 characters; with a template it wins over the template’s */
       readonly subject: string
+      /** the HTML of the mail */
       readonly html: string | null
+      /** the plain text of the mail; derived from the HTML if it is missing */
       readonly text: string | null
     }
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type TestAccountAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: AccountTest
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type TestedAccount = {
+  /** identifies it in other calls */
+  readonly id: string
+  /** the kind of object */
+  readonly object: "account"
+  /** the type */
+  readonly type: "smtp" | "oauth"
+  /** the OAuth provider; null for SMTP credentials */
+  readonly provider: string | null
+  /** the name */
+  readonly name: string
+  /** the host name of the server */
+  readonly host: string
+  /** the port of the server: 465 (TLS), 587 or 2525 (STARTTLS) */
+  readonly port: number
+  /** how the connection is encrypted */
+  readonly security: "tls" | "starttls" | "none"
+  /** the user name at the server */
+  readonly username: string
+  /** the addresses allowed in From */
+  readonly addresses: readonly string[]
+  /** untested: no test of these credentials has succeeded; its mail is attempted nevertheless */
+  readonly status: "active" | "paused" | "untested"
+  /** why the account is paused; null if it is not */
+  readonly paused_reason: string | null
+  /** since when the account is paused; null if it is not */
+  readonly paused_at: string | null
+  /** connections at a time */
+  readonly connections: number
+  /** messages before a connection is replaced */
+  readonly messages_per_connection: number
+  /** messages per minute; null: no limit */
+  readonly messages_per_minute: number | null
+  /** when it was created */
+  readonly created_at: string
+  /** when it was last changed */
+  readonly updated_at: string
+  /** of new credentials; null if there is none */
+  readonly test: AccountTest | null
+}
+
+export type TestedAccountAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: TestedAccount
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type TestTemplateBody = {
+  /** the addresses of the To header */
   readonly to: readonly (string | {
+    /** the e-mail address */
     readonly email: string
+    /** the name */
     readonly name?: string
   })[] | string | {
+    /** the e-mail address */
     readonly email: string
+    /** the name */
     readonly name?: string
   }
+  /** the sender in the From header: its domain or account must be that of the key */
   readonly from?: string | {
+    /** the e-mail address */
     readonly email: string
+    /** the name */
     readonly name?: string
   }
   /** by default the latest */
@@ -2877,33 +5309,64 @@ export type TestTemplateBody = {
 }
 
 export type TestWebhookAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the id of the event, as `evt_…` */
     readonly event_id: string
+    /** the id of the endpoint */
     readonly webhook_id: string
+    /** the state */
     readonly state: "pending"
+    /** the status */
     readonly status: "pending"
+    /** the type */
     readonly type: string
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type TestWebhookBody = {
+  /** the type */
   readonly type?: string | null
 }
 
 export type TrackEventAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** how many automations the contact was enrolled in */
     readonly enrolled: number
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type TrackEventBody = {
+  /** the e-mail address */
   readonly email: string
+  /** the name of the event */
   readonly event_name: string | null
+  /** the properties of the event, by name */
   readonly properties?: Readonly<Record<string, unknown>> | null
 }
 
@@ -2923,33 +5386,44 @@ export type TrackingSettings = {
 }
 
 export type UnenrollContactBody = {
+  /** the e-mail address */
   readonly email: string
 }
 
 export type UpdateAccountBody = {
+  /** the name */
   readonly name?: string | null
+  /** the host name of the server */
   readonly host?: string | null
+  /** the port of the server: 465 (TLS), 587 or 2525 (STARTTLS) */
   readonly port?: number | null
   /** `tls` from the first byte, `starttls`, or `none` (only in networks that ALLOW_PRIVATE_TARGETS names) */
   readonly security?: "tls" | "starttls" | "none" | null
+  /** the user name at the server */
   readonly username?: string | null
+  /** the password at the server; stored encrypted and never returned */
   readonly password?: string | null
   /** the addresses allowed in From; by default the user name, if it is an address */
   readonly from?: string | readonly string[] | null
+  /** connections at a time */
   readonly connections?: number | null
+  /** messages before a connection is replaced */
   readonly messages_per_connection?: number | null
   /** null: no limit */
   readonly messages_per_minute?: number | null
 }
 
 export type UpdateAudienceBody = {
+  /** the name */
   readonly name?: string | null
+  /** a description, for people */
   readonly description?: string | null
   /** subscribers of the form confirm by a link in a mail */
   readonly double_opt_in?: boolean | null
 }
 
 export type UpdateAutomationBody = {
+  /** the name */
   readonly name?: string | null
   /** draft, active, paused, archived */
   readonly status?: string | null
@@ -2959,12 +5433,16 @@ export type UpdateAutomationBody = {
    * given, and contacts enrolled earlier start then; manual: a contact is enrolled by the API
    */
   readonly trigger_type?: string | null
+  /** the values of the trigger, such as the name of the event */
   readonly trigger_config?: Readonly<Record<string, unknown>> | null
   /** type and configuration together: {type, config} */
   readonly trigger?: {
+    /** the type */
     readonly type: string
+    /** the values of the trigger, such as the name of the event */
     readonly config?: Readonly<Record<string, unknown>> | null
   } & Readonly<Record<string, unknown>> | string | null
+  /** the steps, in order */
   readonly steps?: readonly AutomationStep[] | null
   /**
    * with new steps: enrolled contacts `finish` the version they started (the default), or `move` to the new one at
@@ -2974,22 +5452,33 @@ export type UpdateAutomationBody = {
 }
 
 export type UpdateCampaignBody = {
+  /** the name */
   readonly name?: string | null
+  /** the id of the template */
   readonly template_id?: string | "" | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject?: string | null
   /** HTML or text, detected */
   readonly body?: string | null
   /** the text part beside HTML; without a body it is the body */
   readonly text?: string | null
+  /** the sender in the From header: its domain or account must be that of the key */
   readonly from?: string | {
+    /** the e-mail address */
     readonly email: string
+    /** the name */
     readonly name?: string
   } | null
+  /** the display name of the sender; wins over the one in `from` */
   readonly from_name?: string | null
+  /** where replies go; `true` stands for the address of the tracking settings */
   readonly reply_to?: string | {
+    /** the e-mail address */
     readonly email: string
+    /** the name */
     readonly name?: string
   } | null
+  /** the ids of the audiences */
   readonly audience_ids?: readonly string[] | string | null
   /** send only to contacts of the audiences that are in this segment */
   readonly segment_id?: string | null
@@ -3004,25 +5493,34 @@ export type UpdateCampaignBody = {
   } | null
   /** spread the mail evenly over this time */
   readonly spread_minutes?: number | null
+  /** whether an image reports opens; null: as the workspace’s setting says */
   readonly track_opens?: boolean | null
+  /** whether links report clicks; null: as the workspace’s setting says */
   readonly track_clicks?: boolean | null
 }
 
 export type UpdateContactBody = {
   /** a new address; by default it is not changed */
   readonly email?: string
+  /** the id of the audience */
   readonly audience_id?: string | null
+  /** the first name */
   readonly first_name?: string | null
+  /** the last name */
   readonly last_name?: string | null
   /** split into first and last name, unless these are given */
   readonly name?: string | null
+  /** the company the contact works for */
   readonly company_name?: string | null
+  /** the position of the contact */
   readonly job_title?: string | null
+  /** the telephone number */
   readonly phone_number?: string | number | null
   /** URL of the profile, http or https */
   readonly linkedin?: string | null
   /** IANA time zone */
   readonly timezone?: string | null
+  /** words to find the object by */
   readonly tags?: string | readonly string[] | null
   /** merged into the stored attributes, key by key */
   readonly custom_attributes?: Readonly<Record<string, unknown>> | null
@@ -3031,8 +5529,11 @@ export type UpdateContactBody = {
 }
 
 export type UpdateSegmentBody = {
+  /** the name */
   readonly name?: string
+  /** a description, for people */
   readonly description?: string | null
+  /** the id of the audience */
   readonly audience_id?: string | null
   /**
    * Groups: {"all": […]}, {"any": […]}, {"not": {…}}. Conditions: {"tag": "vip", "has": true}; {"attribute": "plan",
@@ -3046,6 +5547,7 @@ export type UpdateSegmentBody = {
 }
 
 export type UpdateWebhookBody = {
+  /** the URL */
   readonly url?: string | null
   /**
    * email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed,
@@ -3053,118 +5555,205 @@ export type UpdateWebhookBody = {
    * contact.unsubscribed, domain.verified, domain.degraded, account.paused; by default, or with *, all
    */
   readonly events?: string | readonly string[] | null
+  /** a description, for people */
   readonly description?: string | null
+  /** whether it is in use */
   readonly is_active?: boolean | null
 }
 
 export type VerifiedKey = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** whether the key is valid */
     readonly valid: true
+    /** the type */
     readonly type: "regular" | "admin"
+    /** regular (sends) or admin (manages) */
     readonly key_type: "regular" | "admin"
+    /** the id of the key */
     readonly key_id: string
+    /** the id of the workspace */
     readonly workspace_id: string
+    /** the workspace of the key */
     readonly workspace: {
+      /** identifies it in other calls */
       readonly id: string
+      /** the plan of the workspace */
       readonly plan: string
     }
     /** the scopes of an Admin key; a Regular key has none */
     readonly scopes: readonly string[]
     /** the sending domain that a Regular key is bound to */
     readonly domain: string | null
+    /** the status of the domain that the key sends for; null for an Admin key */
     readonly domain_status: string | null
     /** the connected account that a Regular key is bound to */
     readonly account_id: string | null
     /** the addresses that this account allows in From */
     readonly addresses: readonly string[]
+    /** the plan of the workspace */
     readonly plan: string
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type VerifyDomainAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the domain name */
     readonly domain: string
+    /** the status */
     readonly status: string
+    /** whether the domain may send; the guide on sending domains lists the values */
     readonly verification_status: string
+    /** whether `bounce.<domain>` is the return-path of your mail */
     readonly mail_from_status: string
+    /** the result in words, for people */
     readonly message: string
+    /** when the domain was verified; null until then */
     readonly verified_at: string | null
     /** the checks by purpose of the records */
     readonly checks: Readonly<Record<string, {
+      /** the status */
       readonly status: "ok" | "missing" | "wrong" | "unknown"
+      /** the result in words, for people */
       readonly message: string
+      /** the records of this purpose */
       readonly records: readonly ({
+        /** the type */
         readonly type: string
+        /** the name */
         readonly name: string
+        /** whether the domain needs the record to be verified */
         readonly required: boolean
+        /** the status */
         readonly status: "ok" | "missing" | "wrong" | "unknown"
+        /** the result in words, for people */
         readonly message: string
       })[]
     }>>
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type WaitingEmail = {
   /** msg_<epoch ms>_<suffix>, or scheduled_msg_…; each form of the id is accepted everywhere */
   readonly id: string
+  /** the sender in the From header: its domain or account must be that of the key */
   readonly from: string
+  /** the addresses of the To header */
   readonly to: readonly string[]
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject: string
+  /** when it was created */
   readonly created_at: string
+  /** the tier, when delivery is expected, and the number of recipients */
   readonly metadata: {
+    /** the tier: instant, high, normal or bulk */
     readonly priority: "instant" | "high" | "normal" | "bulk"
     /** such as 0-5 seconds */
     readonly estimated_delivery: string
+    /** the number of recipients in to, cc and bcc */
     readonly recipients_count: number
   }
   /** em_<suffix> */
   readonly email_id: string
+  /** the kind of object */
   readonly object: "scheduled_email"
+  /** the status */
   readonly status: "scheduled"
+  /** when it is sent */
   readonly scheduled_at: string
+  /** the time zone of times without an offset, such as Europe/Berlin */
   readonly timezone: string | null
 }
 
 export type Webhook = {
+  /** identifies it in other calls */
   readonly id: string
+  /** the kind of object */
   readonly object: "webhook"
+  /** the URL */
   readonly url: string
+  /** a description, for people */
   readonly description: string | null
   /** types, or * for all */
   readonly events: readonly string[]
+  /** the event types that the endpoint receives; empty: all */
   readonly event_types: readonly string[]
+  /** whether it is in use */
   readonly is_active: boolean
   /** why it is disabled */
   readonly disabled_reason: string | null
   /** until when the previous secret also signs */
   readonly previous_secret_until: string | null
+  /** when it was created */
   readonly created_at: string
+  /** when it was last changed */
   readonly updated_at: string
 }
 
 export type WebhookAnswer = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: Webhook
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type WebhookAttempt = {
+  /** the number of the attempt, from 1 */
   readonly attempt: number
+  /** when it happened */
   readonly at: string
+  /** the URL */
   readonly url: string
+  /** the status */
   readonly status: number | null
+  /** why there was no response; null if there was one */
   readonly error: string | null
+  /** how long it took, in milliseconds */
   readonly duration_ms: number
+  /** the request that was sent */
   readonly request: {
+    /** additional header fields, by name */
     readonly headers: Readonly<Record<string, string>>
+    /** the source of the body, in HTML, MJML or text */
     readonly body: string
   }
+  /** the response; null if there was none */
   readonly response: {
+    /** the status */
     readonly status: number
     /** the first 4 KB */
     readonly body: string | null
@@ -3172,40 +5761,67 @@ export type WebhookAttempt = {
 }
 
 export type WebhookDelivery = {
+  /** identifies it in other calls */
   readonly id: string
+  /** the id of the event, as `evt_…` */
   readonly event_id: string
   /** null if the event is no longer stored */
   readonly type: string | null
+  /** the type of the event */
   readonly event: string | null
+  /** the state of the delivery */
   readonly state: "pending" | "delivered" | "failed"
+  /** the status */
   readonly status: "pending" | "delivered" | "failed"
+  /** how many attempts were made */
   readonly tries: number
+  /** when it was created */
   readonly created_at: string
+  /** when the next attempt is due; null if none is */
   readonly next_try_at: string | null
+  /** the attempts, the first one first */
   readonly attempts: readonly WebhookAttempt[]
 }
 
 export type WebhookSecret = {
+  /** true if the request was carried out */
   readonly success: true
+  /** the result in words, for people */
   readonly message: string
+  /** the result */
   readonly data: {
+    /** identifies it in other calls */
     readonly id: string
+    /** the kind of object */
     readonly object: "webhook"
+    /** the URL */
     readonly url: string
+    /** a description, for people */
     readonly description: string | null
     /** types, or * for all */
     readonly events: readonly string[]
+    /** the event types that the endpoint receives; empty: all */
     readonly event_types: readonly string[]
+    /** whether it is in use */
     readonly is_active: boolean
     /** why it is disabled */
     readonly disabled_reason: string | null
     /** until when the previous secret also signs */
     readonly previous_secret_until: string | null
+    /** when it was created */
     readonly created_at: string
+    /** when it was last changed */
     readonly updated_at: string
     /** whsec_…, shown only once */
     readonly secret: string
   }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 /** An event as webhook endpoints receive it. */
@@ -3273,13 +5889,49 @@ export class Mailstead {
 
   /** Send up to 500 different messages, each accepted or refused by itself. Needs a Regular key. */
   sendBatch(input: {
-    readonly body: SendBatchBody
+    readonly query?: {
+      /** of all messages, if the body does not name one; by default normal */
+      readonly tier?: "instant" | "high" | "normal" | "async" | "queue" | "bulk" | "low"
+    }
+    readonly body: Batch
   }, options?: CallOptions): Promise<BatchAnswer> {
     return this.#transport.call(
       { method: 'POST', path: '/api/v1/send-email/batch', isIdempotent: true },
       input,
       options,
     )
+  }
+
+  /**
+   * Send a complete message (RFC 5322), now or at a scheduled time. The message is sent octet for octet, without Bcc
+   * and with the missing ones of Date and Message-ID, and signed. Send it as `message/rfc822` with the envelope in the
+   * query, or in base64 as JSON. Needs a Regular key.
+   */
+  sendRaw(input: {
+    readonly query?: {
+      /** the envelope sender, which gets delivery reports by mail if the key may use it as From */
+      readonly from?: string | {
+        readonly email: string
+        readonly name?: string
+      }
+      /** the envelope recipients; by default those in To, Cc and Bcc */
+      readonly to?: readonly (string | {
+        readonly email: string
+        readonly name?: string
+      })[] | string | {
+        readonly email: string
+        readonly name?: string
+      }
+      /** by default the one in X-Priority-Tier, or normal */
+      readonly tier?: "instant" | "high" | "normal" | "async" | "queue" | "bulk" | "low"
+      /** `YYYY-MM-DD_HH:MM:SS` or ISO 8601; needs the plan LAUNCH or higher */
+      readonly scheduled_at?: string | null
+      /** of a time without an offset; by default UTC */
+      readonly timezone?: string | null
+    }
+    readonly body: RawMessage
+  }, options?: CallOptions): Promise<SendRawAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/raw', isIdempotent: true }, input, options)
   }
 
   /** Schedule one message, from 1 minute to 365 days ahead. Needs a Regular key. Needs the plan LAUNCH or higher. */
@@ -3296,20 +5948,40 @@ export class Mailstead {
   /** List the scheduled messages, soonest first. Needs a Regular key. */
   listScheduled(input: {
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
     }
   } = {}, options?: CallOptions): Promise<ListScheduledAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/send-email/scheduled' }, input, options)
   }
 
-  /** Cancel a scheduled message before its time. Needs a Regular key. */
+  /** Cancel a scheduled message before its time; a repetition has the same result. Needs a Regular key. */
   cancelScheduled(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<CancelScheduledAnswer> {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/send-email/schedule/{id}' }, input, options)
+  }
+
+  /**
+   * Change a scheduled message, until 30 seconds before its time. Every field of a send. Omitted fields and null stay;
+   * an empty list, object or text removes. `to`, `cc` and `bcc` replace their list: a recipient that is left out is
+   * cancelled. All of it is changed, or nothing. Needs a Regular key. Needs the plan LAUNCH or higher.
+   */
+  changeScheduled(input: {
+    readonly params: {
+      /** the id of the object, from the list or from the response that created it */
+      readonly id: string
+    }
+    readonly body?: ChangeScheduledBody
+  }, options?: CallOptions): Promise<ChangedEmailAnswer> {
+    return this.#transport.call({ method: 'PATCH', path: '/api/v1/send-email/schedule/{id}' }, input, options)
   }
 
   /**
@@ -3319,8 +5991,12 @@ export class Mailstead {
    */
   getCapturedEmails(input: {
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
     }
   } = {}, options?: CallOptions): Promise<GetCapturedEmailsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/captured' }, input, options)
@@ -3334,6 +6010,7 @@ export class Mailstead {
   /** Get a captured email: headers, text, HTML, signatures. Needs any API key. */
   getCapturedEmail(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<GetCapturedEmailAnswer> {
@@ -3343,6 +6020,7 @@ export class Mailstead {
   /** Delete a captured email. Needs any API key. */
   deleteCapturedEmail(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<DeleteCapturedEmailAnswer> {
@@ -3352,6 +6030,7 @@ export class Mailstead {
   /** Download a captured email, byte for byte. Needs any API key. */
   getCapturedEmailRaw(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<string> {
@@ -3359,22 +6038,28 @@ export class Mailstead {
   }
 
   /**
-   * Search messages, newest first. `next` of the response is the cursor of the next page. A search examines a limited
-   * number of messages: the response has what it found, perhaps nothing, and `next` continues it. `total` is counted up
-   * to 10,000 and where counting is cheap; otherwise it is a lower bound, and `total_is_exact` is false. Needs any API
-   * key.
+   * Search messages, newest first. `next` of the response is a cursor, too, which is not bound to the filter. A search
+   * examines a limited number of messages: the response has what it found, perhaps nothing, and `next` continues it.
+   * `total` is counted up to 10,000 and where counting is cheap; otherwise it is a lower bound, and `total_is_exact` is
+   * false. Needs any API key.
    */
   searchEmails(input: {
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
       /** in to, cc or bcc: an address, or a domain for all of its addresses */
       readonly recipient?: string
       /** an address, or a domain */
       readonly sender?: string
       /** a part of the subject; case does not matter */
       readonly subject?: string
+      /** only messages with this tag */
       readonly tag?: string
+      /** only those with this status */
       readonly status?:
         | "scheduled"
         | "queued"
@@ -3388,12 +6073,12 @@ export class Mailstead {
         | "captured"
         | "suppressed"
         | "cancelled"
+      /** only messages of this tier */
       readonly tier?: "instant" | "high" | "normal" | "bulk" | "async"
       /** accepted at or after this time */
       readonly after?: string
+      /** only entries before this time */
       readonly before?: string
-      /** `next` of an earlier response; instead of page */
-      readonly cursor?: string
     }
   } = {}, options?: CallOptions): Promise<SearchEmailsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails' }, input, options)
@@ -3454,10 +6139,15 @@ export class Mailstead {
     readonly query?: {
       /** `next` of an earlier response, or the id of an event (`evt_…`); by default from the oldest stored event */
       readonly after?: string
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+      /** how many entries a page has at most */
       readonly limit?: number
       /** event types, separated by commas */
       readonly type?: string
+      /** only those of this message */
       readonly email_id?: string
+      /** only those of this recipient */
       readonly recipient?: string
       /** events at or after this time */
       readonly from?: string
@@ -3471,8 +6161,15 @@ export class Mailstead {
   }
 
   /** List the partials of the workspace, by name. Needs any API key. */
-  listPartials(options?: CallOptions): Promise<ListPartialsAnswer> {
-    return this.#transport.call({ method: 'GET', path: '/api/v1/templates/partials' }, {}, options)
+  listPartials(input: {
+    readonly query?: {
+      /** how many entries a page has at most */
+      readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+    }
+  } = {}, options?: CallOptions): Promise<ListPartialsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/templates/partials' }, input, options)
   }
 
   /** Save a partial and create the next version of each template that uses it. Needs any API key. */
@@ -3485,6 +6182,7 @@ export class Mailstead {
   /** Get a partial and the templates that use it. Needs any API key. */
   getPartial(input: {
     readonly params: {
+      /** the name of the object */
       readonly name: string
     }
   }, options?: CallOptions): Promise<PartialAnswer> {
@@ -3494,6 +6192,7 @@ export class Mailstead {
   /** Delete a partial that no template uses. Needs any API key. */
   deletePartial(input: {
     readonly params: {
+      /** the name of the object */
       readonly name: string
     }
   }, options?: CallOptions): Promise<void> {
@@ -3517,6 +6216,7 @@ export class Mailstead {
   /** Send a test of a template to given addresses, marked as a test. Needs a Regular key. */
   testTemplate(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly body: TestTemplateBody
@@ -3531,8 +6231,12 @@ export class Mailstead {
   /** List the templates of the workspace, newest first. Needs any API key. */
   listTemplates(input: {
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
     }
   } = {}, options?: CallOptions): Promise<ListTemplatesAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates' }, input, options)
@@ -3541,6 +6245,7 @@ export class Mailstead {
   /** Get a template: its source and its compiled form. Needs any API key. */
   getTemplate(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<TemplateAnswer> {
@@ -3550,6 +6255,7 @@ export class Mailstead {
   /** Delete a template that no automation or campaign uses; mail rendered from it is not changed. Needs any API key. */
   deleteTemplate(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<void> {
@@ -3559,18 +6265,23 @@ export class Mailstead {
   /** Save a template, or the next version of one. Needs any API key. */
   saveTemplate(input: {
     readonly body: SaveTemplateBody
-  }, options?: CallOptions): Promise<TemplateAnswer> {
+  }, options?: CallOptions): Promise<SavedTemplate> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/templates/save' }, input, options)
   }
 
   /** List the versions of a template, latest first. Needs any API key. */
   listTemplateVersions(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
     }
   }, options?: CallOptions): Promise<ListTemplateVersionsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates/{id}/versions' }, input, options)
@@ -3579,7 +6290,9 @@ export class Mailstead {
   /** Get a version of a template. Needs any API key. */
   getTemplateVersion(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
+      /** the number of the version */
       readonly version: string
     }
   }, options?: CallOptions): Promise<TemplateVersionAnswer> {
@@ -3614,9 +6327,15 @@ export class Mailstead {
   /** List the audiences of the workspace. Needs an Admin key with the scope `audiences:manage`. */
   getAudiences(input: {
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+      /** the field that decides the order */
       readonly sortBy?: "name" | "contactCount" | "contact_count" | "createdAt" | "created_at"
+      /** the direction of the order */
       readonly sortDir?: "asc" | "desc"
     }
   } = {}, options?: CallOptions): Promise<GetAudiencesAnswer> {
@@ -3626,6 +6345,7 @@ export class Mailstead {
   /** Get an audience. Needs an Admin key with the scope `audiences:manage`. */
   getAudience(input: {
     readonly query: {
+      /** the id of the object */
       readonly id: string
     }
   }, options?: CallOptions): Promise<AudienceAnswer> {
@@ -3645,6 +6365,7 @@ export class Mailstead {
    */
   updateAudience(input: {
     readonly query: {
+      /** the id of the object */
       readonly id: string
     }
     readonly body?: UpdateAudienceBody
@@ -3658,6 +6379,7 @@ export class Mailstead {
    */
   deleteAudience(input: {
     readonly query: {
+      /** the id of the object */
       readonly id: string
     }
   }, options?: CallOptions): Promise<void> {
@@ -3667,9 +6389,15 @@ export class Mailstead {
   /** List the contacts of an audience. Needs an Admin key with the scope `contacts:read`. */
   getContacts(input: {
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+      /** the id of the audience */
       readonly audienceId?: string
+      /** the field that decides the order */
       readonly sortBy?:
         | "createdAt"
         | "created_at"
@@ -3680,7 +6408,9 @@ export class Mailstead {
         | "last_name"
         | "deliverabilityScore"
         | "deliverability_score"
+      /** the direction of the order */
       readonly sortDir?: "asc" | "desc"
+      /** `true`: only contacts that are subscribed */
       readonly subscribedOnly?: "true" | "false"
     }
   } = {}, options?: CallOptions): Promise<GetContactsAnswer> {
@@ -3735,7 +6465,7 @@ export class Mailstead {
       /** of the contact, URL-encoded; give this or id */
       readonly email?: string
     }
-  } = {}, options?: CallOptions): Promise<void> {
+  } = {}, options?: CallOptions): Promise<AddContactAnswer> {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/contacts/delete-contact' }, input, options)
   }
 
@@ -3752,8 +6482,13 @@ export class Mailstead {
    */
   getAutomations(input: {
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+      /** only those with this status */
       readonly status?: string
     }
   } = {}, options?: CallOptions): Promise<GetAutomationsAnswer> {
@@ -3763,6 +6498,7 @@ export class Mailstead {
   /** Get an active automation. Needs an Admin key with the scope `automations:read`. */
   getAutomation(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<AutomationAnswer> {
@@ -3776,6 +6512,7 @@ export class Mailstead {
   /** Get an automation of any status. Needs an Admin key with the scope `automations:read`. */
   showAutomation(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<AutomationAnswer> {
@@ -3788,6 +6525,7 @@ export class Mailstead {
    */
   updateAutomation(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly body?: UpdateAutomationBody
@@ -3805,6 +6543,7 @@ export class Mailstead {
    */
   deleteAutomation(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<void> {
@@ -3821,11 +6560,16 @@ export class Mailstead {
    */
   getAutomationCalls(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
     }
   }, options?: CallOptions): Promise<GetAutomationCallsAnswer> {
     return this.#transport.call(
@@ -3841,6 +6585,7 @@ export class Mailstead {
    */
   dryRunAutomation(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly body: DryRunAutomationBody
@@ -3876,6 +6621,7 @@ export class Mailstead {
    */
   enrollContact(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly body: EnrollContactBody
@@ -3890,6 +6636,7 @@ export class Mailstead {
   /** Remove a contact from an automation. Needs an Admin key with the scope `automations:write`. */
   unenrollContact(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly body: UnenrollContactBody
@@ -3907,11 +6654,17 @@ export class Mailstead {
    */
   getAutomationSubscribers(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+      /** only those with this status */
       readonly status?: "active" | "completed" | "exited"
     }
   }, options?: CallOptions): Promise<GetAutomationSubscribersAnswer> {
@@ -3935,8 +6688,13 @@ export class Mailstead {
    */
   getCampaigns(input: {
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+      /** only those with this status */
       readonly status?: string
     }
   } = {}, options?: CallOptions): Promise<GetCampaignsAnswer> {
@@ -3946,6 +6704,7 @@ export class Mailstead {
   /** Get a campaign with its metrics. Needs an Admin key with the scope `campaigns:manage`. */
   getCampaign(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<CampaignAnswer> {
@@ -3958,6 +6717,7 @@ export class Mailstead {
    */
   updateCampaign(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly body?: UpdateCampaignBody
@@ -3968,6 +6728,7 @@ export class Mailstead {
   /** Delete a draft campaign. Needs an Admin key with the scope `campaigns:manage`. */
   deleteCampaign(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<void> {
@@ -3977,6 +6738,7 @@ export class Mailstead {
   /** Start a campaign now. Needs an Admin key with the scope `campaigns:manage`. */
   startCampaign(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly body?: StartCampaignBody
@@ -3986,10 +6748,11 @@ export class Mailstead {
 
   /**
    * Schedule a campaign for a time, or for that local time of each recipient. Needs an Admin key with the scope
-   * `campaigns:manage`.
+   * `campaigns:manage`. Needs the plan LAUNCH or higher.
    */
   scheduleCampaign(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly body: ScheduleCampaignBody
@@ -4000,6 +6763,7 @@ export class Mailstead {
   /** Turn a scheduled campaign back into a draft. Needs an Admin key with the scope `campaigns:manage`. */
   recallCampaign(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<CampaignAnswer> {
@@ -4012,6 +6776,7 @@ export class Mailstead {
    */
   pauseCampaign(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<CampaignAnswer> {
@@ -4021,6 +6786,7 @@ export class Mailstead {
   /** Resume a paused campaign. Needs an Admin key with the scope `campaigns:manage`. */
   resumeCampaign(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<CampaignAnswer> {
@@ -4032,6 +6798,7 @@ export class Mailstead {
    */
   cancelCampaign(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<CampaignAnswer> {
@@ -4044,6 +6811,7 @@ export class Mailstead {
    */
   retryCampaign(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<CampaignAnswer> {
@@ -4056,6 +6824,7 @@ export class Mailstead {
    */
   resendCampaign(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly body?: ResendCampaignBody
@@ -4069,12 +6838,16 @@ export class Mailstead {
    */
   listCampaignRecipients(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly query?: {
+      /** how many entries a page has at most */
       readonly limit?: number
       /** `next` of the previous page */
       readonly after?: string
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
       /** only recipients in this state */
       readonly filter?:
         | "waiting"
@@ -4101,6 +6874,7 @@ export class Mailstead {
   /** Export the recipients of a campaign as CSV. Needs an Admin key with the scope `campaigns:manage`. */
   exportCampaignRecipients(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly query?: {
@@ -4135,6 +6909,7 @@ export class Mailstead {
    */
   previewCampaign(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<PreviewCampaignAnswer> {
@@ -4154,8 +6929,12 @@ export class Mailstead {
   /** List the sending domains of the workspace, oldest first. Needs an Admin key with the scope `domains:manage`. */
   getDomains(input: {
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
     }
   } = {}, options?: CallOptions): Promise<GetDomainsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/domains/get-domains' }, input, options)
@@ -4164,6 +6943,7 @@ export class Mailstead {
   /** Get a sending domain and its status. Needs an Admin key with the scope `domains:manage`. */
   domainStatus(input: {
     readonly params: {
+      /** the id of the domain */
       readonly domainID: string
     }
   }, options?: CallOptions): Promise<DomainAnswer> {
@@ -4177,6 +6957,7 @@ export class Mailstead {
   /** Verify a sending domain: check its DNS records now. Needs an Admin key with the scope `domains:manage`. */
   verifyDomain(input: {
     readonly params: {
+      /** the id of the domain */
       readonly domainID: string
     }
   }, options?: CallOptions): Promise<VerifyDomainAnswer> {
@@ -4193,6 +6974,7 @@ export class Mailstead {
    */
   deleteDomain(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<PlainAnswer> {
@@ -4205,6 +6987,7 @@ export class Mailstead {
    */
   rotateDkim(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<DomainAnswer> {
@@ -4222,12 +7005,69 @@ export class Mailstead {
   }
 
   /**
-   * Connect an account by its SMTP credentials, untested: call test-account next. Needs an Admin key with the scope
-   * `accounts:manage`.
+   * List the API keys of the workspace, the newest first; secrets are never shown. Needs an Admin key with the scope
+   * `api-keys:manage`.
+   */
+  listApiKeys(input: {
+    readonly query?: {
+      /** the number of the page, from 1 */
+      readonly page?: number
+      /** how many entries a page has at most */
+      readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+      /** the type */
+      readonly type?: "regular" | "admin"
+    }
+  } = {}, options?: CallOptions): Promise<ListApiKeysAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/api-keys' }, input, options)
+  }
+
+  /** Get an API key without its secret. Needs an Admin key with the scope `api-keys:manage`. */
+  getApiKey(input: {
+    readonly params: {
+      /** the uuid, or key_… */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<ApiKeyAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/api-keys/{id}' }, input, options)
+  }
+
+  /**
+   * Revoke an API key for good, with all its secrets; a repetition has the same result. Needs an Admin key with the
+   * scope `api-keys:manage`.
+   */
+  revokeApiKey(input: {
+    readonly params: {
+      /** the uuid, or key_… */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<ApiKeyAnswer> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/api-keys/{id}' }, input, options)
+  }
+
+  /**
+   * Replace the secret of an API key; only this response contains the new one. Name, scopes, sender and expiry stay.
+   * The present secret stays valid for `overlap_seconds`. The caller must have the scopes of the key; for a Regular
+   * key, `api-keys:create`. Needs an Admin key with the scope `api-keys:manage`.
+   */
+  rotateApiKey(input: {
+    readonly params: {
+      /** the uuid, or key_… */
+      readonly id: string
+    }
+    readonly body?: RotateApiKeyBody
+  }, options?: CallOptions): Promise<RotatedApiKeyAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/api-keys/{id}/rotate' }, input, options)
+  }
+
+  /**
+   * Connect an account by its SMTP credentials, and test it if an outbound process runs. Needs an Admin key with the
+   * scope `accounts:manage`.
    */
   createAccount(input: {
     readonly body: CreateAccountBody
-  }, options?: CallOptions): Promise<AccountAnswer> {
+  }, options?: CallOptions): Promise<TestedAccountAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/accounts' }, input, options)
   }
 
@@ -4236,8 +7076,12 @@ export class Mailstead {
    */
   listAccounts(input: {
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
     }
   } = {}, options?: CallOptions): Promise<ListAccountsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/accounts' }, input, options)
@@ -4246,6 +7090,7 @@ export class Mailstead {
   /** Get a connected account. Needs an Admin key with the scope `accounts:manage`. */
   getAccount(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<AccountAnswer> {
@@ -4258,10 +7103,11 @@ export class Mailstead {
    */
   updateAccount(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly body?: UpdateAccountBody
-  }, options?: CallOptions): Promise<AccountAnswer> {
+  }, options?: CallOptions): Promise<TestedAccountAnswer> {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/accounts/{id}' }, input, options)
   }
 
@@ -4271,6 +7117,7 @@ export class Mailstead {
    */
   deleteAccount(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<void> {
@@ -4283,6 +7130,7 @@ export class Mailstead {
    */
   testAccount(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<TestAccountAnswer> {
@@ -4295,6 +7143,7 @@ export class Mailstead {
    */
   resumeAccount(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<AccountAnswer> {
@@ -4311,6 +7160,7 @@ export class Mailstead {
       readonly provider?: string
       /** the address that is expected to sign in */
       readonly email?: string
+      /** the name */
       readonly name?: string
       /** the account to connect again */
       readonly account_id?: string
@@ -4339,11 +7189,13 @@ export class Mailstead {
       /**
        * complaint: The recipient reported mail as spam. hard_bounce: The receiver says that the mailbox does not exist.
        * unsubscribe: The recipient wants no mail from this workspace. manual: Someone added it with an Admin key.
-       * import: It was on a list that was imported.
+       * import: It was on a list that was imported. unsubscribe_bulk: The recipient wants no bulk mail from this
+       * workspace; mail of the other tiers goes out.
        */
-      readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import"
+      readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | "unsubscribe_bulk"
       /** listed at or after this time */
       readonly after?: string
+      /** only entries before this time */
       readonly before?: string
     }
   } = {}, options?: CallOptions): Promise<string> {
@@ -4360,19 +7212,26 @@ export class Mailstead {
   /** List the suppressed addresses, newest first. Needs an Admin key with the scope `suppressions:manage`. */
   listSuppressions(input: {
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
       /** the beginning of the address */
       readonly search?: string
       /**
        * complaint: The recipient reported mail as spam. hard_bounce: The receiver says that the mailbox does not exist.
        * unsubscribe: The recipient wants no mail from this workspace. manual: Someone added it with an Admin key.
-       * import: It was on a list that was imported.
+       * import: It was on a list that was imported. unsubscribe_bulk: The recipient wants no bulk mail from this
+       * workspace; mail of the other tiers goes out.
        */
-      readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import"
+      readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | "unsubscribe_bulk"
       /** listed at or after this time */
       readonly after?: string
+      /** only entries before this time */
       readonly before?: string
+      /** the address */
       readonly email?: string
     }
   } = {}, options?: CallOptions): Promise<ListSuppressionsAnswer> {
@@ -4385,6 +7244,7 @@ export class Mailstead {
    */
   deleteSuppressions(input: {
     readonly query?: {
+      /** the address */
       readonly email?: string
     }
     readonly body?: DeleteSuppressionsBody
@@ -4395,6 +7255,7 @@ export class Mailstead {
   /** Get a suppressed address with its cause. Needs an Admin key with the scope `suppressions:manage`. */
   getSuppression(input: {
     readonly params: {
+      /** the address */
       readonly email: string
     }
   }, options?: CallOptions): Promise<GetSuppressionAnswer> {
@@ -4407,6 +7268,7 @@ export class Mailstead {
    */
   deleteSuppression(input: {
     readonly params: {
+      /** the address */
       readonly email: string
     }
   }, options?: CallOptions): Promise<DeleteSuppressionAnswer> {
@@ -4420,12 +7282,14 @@ export class Mailstead {
    */
   importContacts(input: {
     readonly query?: {
+      /** the id of the audience */
       readonly audienceId?: string
       /**
        * JSON: {"Column": "email", "Plan": "attribute:plan", "Note": "ignore"}; other columns are recognised by their
        * names
        */
       readonly mapping?: string
+      /** `true`: only count, and change nothing */
       readonly dryRun?: "true" | "false"
       /** what happens to unrecognised columns; by default ignore */
       readonly unknownColumns?: "ignore" | "attributes"
@@ -4438,8 +7302,12 @@ export class Mailstead {
   /** List the imports of the last 30 days, newest first. Needs an Admin key with the scope `contacts:write`. */
   listImports(input: {
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
     }
   } = {}, options?: CallOptions): Promise<ListImportsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/imports' }, input, options)
@@ -4448,6 +7316,7 @@ export class Mailstead {
   /** Get an import: its progress and its counts. Needs an Admin key with the scope `contacts:write`. */
   getImport(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<ContactImportAnswer> {
@@ -4457,6 +7326,7 @@ export class Mailstead {
   /** Cancel an import; the rows imported until then stay. Needs an Admin key with the scope `contacts:write`. */
   cancelImport(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<CancelImportAnswer> {
@@ -4468,10 +7338,16 @@ export class Mailstead {
    */
   getImportErrors(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly query?: {
+      /** csv has all of them */
       readonly format?: "json" | "csv"
+      /** how many entries a page has at most */
+      readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
     }
   }, options?: CallOptions): Promise<GetImportErrorsAnswer | string> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/imports/{id}/errors' }, input, options)
@@ -4483,7 +7359,9 @@ export class Mailstead {
    */
   exportContacts(input: {
     readonly query?: {
+      /** the id of the audience */
       readonly audienceId?: string
+      /** the id of the segment */
       readonly segmentId?: string
       /** only contacts that are subscribed to the audience */
       readonly subscribedOnly?: "true" | "false"
@@ -4502,8 +7380,12 @@ export class Mailstead {
   /** List the segments of the workspace, newest first. Needs an Admin key with the scope `contacts:read`. */
   listSegments(input: {
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
     }
   } = {}, options?: CallOptions): Promise<ListSegmentsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/segments' }, input, options)
@@ -4519,6 +7401,7 @@ export class Mailstead {
   /** Get a segment and its present number of contacts. Needs an Admin key with the scope `contacts:read`. */
   getSegment(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<CountedSegment> {
@@ -4531,6 +7414,7 @@ export class Mailstead {
    */
   updateSegment(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly body?: UpdateSegmentBody
@@ -4541,6 +7425,7 @@ export class Mailstead {
   /** Delete a segment; its contacts stay. Needs an Admin key with the scope `contacts:write`. */
   deleteSegment(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<void> {
@@ -4550,12 +7435,16 @@ export class Mailstead {
   /** List the contacts of a segment. Needs an Admin key with the scope `contacts:read`. */
   listSegmentContacts(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly query?: {
+      /** how many entries a page has at most */
       readonly limit?: number
       /** `next` of the previous page */
       readonly after?: string
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
     }
   }, options?: CallOptions): Promise<ListSegmentContactsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/segments/{id}/contacts' }, input, options)
@@ -4577,8 +7466,13 @@ export class Mailstead {
    */
   listWebhooks(input: {
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+      /** the id of the object */
       readonly id?: string
     }
   } = {}, options?: CallOptions): Promise<ListWebhooksAnswer> {
@@ -4591,6 +7485,7 @@ export class Mailstead {
    */
   updateWebhookByQuery(input: {
     readonly query: {
+      /** the id of the object */
       readonly id: string
     }
     readonly body?: UpdateWebhookBody
@@ -4604,6 +7499,7 @@ export class Mailstead {
    */
   deleteWebhookByQuery(input: {
     readonly query: {
+      /** the id of the object */
       readonly id: string
     }
   }, options?: CallOptions): Promise<void> {
@@ -4613,6 +7509,7 @@ export class Mailstead {
   /** Get a webhook endpoint. Needs an Admin key with the scope `webhooks:manage`. */
   getWebhook(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<WebhookAnswer> {
@@ -4625,6 +7522,7 @@ export class Mailstead {
    */
   updateWebhook(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly body?: UpdateWebhookBody
@@ -4638,6 +7536,7 @@ export class Mailstead {
    */
   deleteWebhook(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<void> {
@@ -4650,6 +7549,7 @@ export class Mailstead {
    */
   rotateWebhookSecret(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
   }, options?: CallOptions): Promise<WebhookSecret> {
@@ -4662,13 +7562,21 @@ export class Mailstead {
    */
   listWebhookDeliveries(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly query?: {
+      /** the number of the page, from 1 */
       readonly page?: number
+      /** how many entries a page has at most */
       readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+      /** only those in this state */
       readonly state?: "pending" | "delivered" | "failed"
+      /** only those with this status */
       readonly status?: "pending" | "delivered" | "failed"
+      /** only those of this event */
       readonly event_id?: string
     }
   }, options?: CallOptions): Promise<ListWebhookDeliveriesAnswer> {
@@ -4681,7 +7589,9 @@ export class Mailstead {
    */
   replayWebhookDelivery(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
+      /** the id of the event, as `evt_…` */
       readonly eventId: string
     }
   }, options?: CallOptions): Promise<ReplayWebhookDeliveryAnswer> {
@@ -4698,6 +7608,7 @@ export class Mailstead {
    */
   testWebhook(input: {
     readonly params: {
+      /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
     readonly body?: TestWebhookBody
@@ -4720,8 +7631,9 @@ export class Mailstead {
       readonly action?: string
       /** the id of an API key */
       readonly actor?: string
+      /** how many entries a page has at most */
       readonly limit?: number
-      /** `next` of an earlier response */
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
       readonly cursor?: string
     }
   } = {}, options?: CallOptions): Promise<ListAuditLogAnswer> {

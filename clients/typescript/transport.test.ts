@@ -141,13 +141,15 @@ describe('the TypeScript client', () => {
   })
   it('tells all that an error says', async () => {
     const details = [{ path: 'to', message: 'is required' }]
-    const reply = { success: false, error: 'VALIDATION_ERROR', message: 'to: is required', details }
+    const place = { doc_url: 'https://mail.example/docs/errors#VALIDATION_ERROR', request_id: 'r1' }
+    const reply = { success: false, error: 'VALIDATION_ERROR', message: 'to: is required', details, ...place }
     const { client } = play([[400, reply, { 'x-request-id': 'r1' }]])
-    const { name, status, code, message, details: told, retryAfter, requestId } = await errorOf(client.verifyKey())
+    const error = await errorOf(client.verifyKey())
     assert.deepEqual(
-      [name, status, code, message, told, retryAfter, requestId],
-      ['MailsteadError', 400, 'VALIDATION_ERROR', 'to: is required', details, null, 'r1'],
+      [error.name, error.status, error.code, error.message, error.details, error.retryAfter],
+      ['MailsteadError', 400, 'VALIDATION_ERROR', 'to: is required', details, null],
     )
+    assert.deepEqual([error.requestId, error.docUrl], ['r1', place.doc_url])
   })
   it('makes an error of what a proxy answers', async () => {
     const { client } = play([[502, '<html>Bad Gateway</html>']])

@@ -41,9 +41,11 @@ export class MailsteadError extends Error {
   readonly retryAfter: number | null
   /** Quote it when you report a problem. */
   readonly requestId: string | null
+  /** Where the error is explained; null if the response did not come from Mailstead. */
+  readonly docUrl: string | null
 
   constructor(response: Response, answer: unknown) {
-    const { error, message, details } = isObject(answer) ? answer : {}
+    const { error, message, details, doc_url: docUrl } = isObject(answer) ? answer : {}
     super(typeof message === 'string' ? message : `The server returned status ${response.status}.`)
     this.name = 'MailsteadError'
     this.status = response.status
@@ -51,6 +53,7 @@ export class MailsteadError extends Error {
     this.details = Array.isArray(details) ? (details as Detail[]) : []
     this.retryAfter = readSeconds(response.headers.get('retry-after'))
     this.requestId = response.headers.get('x-request-id')
+    this.docUrl = typeof docUrl === 'string' ? docUrl : null
   }
 }
 
@@ -114,6 +117,23 @@ export class Transport {
       ...(body === undefined ? {} : { body: isRaw ? body : JSON.stringify(body) }),
       ...(signal === undefined ? {} : { signal }),
     })
+  }
+}
+
+/** A page of a list, as the methods of the client return it. */
+type ListPage = { readonly data: { readonly next_cursor?: string | null } } | { readonly next_cursor?: string | null }
+
+/**
+ * Reads a list to its end, page by page: `readPages((cursor) => client.listApiKeys({ query: { cursor } }))`.
+ * No item is repeated or omitted while the list changes. Each call has the same filter.
+ */
+export async function* readPages<T extends ListPage>(readPage: (cursor: string) => Promise<T>): AsyncGenerator<T> {
+  for (let cursor = ''; ;) {
+    const page = await readPage(cursor)
+    yield page
+    const next = 'next_cursor' in page || !('data' in page) ? page.next_cursor : page.data.next_cursor
+    if (typeof next !== 'string') return
+    cursor = next
   }
 }
 
