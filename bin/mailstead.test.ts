@@ -39,8 +39,7 @@ interface Ended {
   readonly status: number | null
 }
 
-describe('bin/mailstead', function () {
-  this.timeout(120_000)
+describe('bin/mailstead', () => {
   let root: string
   const PATH = [dirname(process.execPath), process.env['PATH']].join(':')
   const run = (args: readonly string[], env: object = {}, program = join(root, 'bin/mailstead')): Ended => {
@@ -126,8 +125,8 @@ describe('bin/mailstead', function () {
   })
 })
 
-describe('mailstead', function () {
-  this.timeout(120_000)
+describe('mailstead', () => {
+  const { PATH } = process.env
   const run = (...args: string[]): Ended => {
     const { stdout, stderr, status } = spawnSync(process.execPath, [`${PROGRAM}.ts`, ...args], { encoding: 'utf8' })
     return { out: stdout, err: stderr, status }
@@ -172,6 +171,25 @@ describe('mailstead', function () {
       threads.filter((file) => !MODULES.includes(`#${file}`)),
       [],
     )
+  })
+
+  it('--version prints the version', () => {
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../package.json'), 'utf8')) as {
+      version: string
+    }
+    assert.deepEqual(run('--version'), { out: `mailstead ${version}\n`, err: '', status: 0 })
+  })
+
+  it('names the nearest command', () => {
+    assert.match(run('quue').err, /^mailstead: unknown command "quue"\. Did you mean queue\?\n/)
+  })
+
+  it('colours nothing in a pipe, unless FORCE_COLOR is set', () => {
+    const help = (env: object): string =>
+      spawnSync(process.execPath, [`${PROGRAM}.ts`, '--help'], { encoding: 'utf8', env: { PATH, ...env } }).stdout
+    const ESCAPE = '\u001b['
+    assert.notInclude(help({}), ESCAPE)
+    assert.include(help({ FORCE_COLOR: '1' }), ESCAPE)
   })
 
   const wrong: readonly (readonly string[])[] = [

@@ -5,9 +5,8 @@
  */
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
+import { isPackage } from '#bin/supervisor/package-layout.ts'
 import { environment } from '#config/environment.ts'
-import { ConfigError } from '#config/load.ts'
-import { UserError } from '#bin/supervisor/user-error.ts'
 import { COMMANDS } from './command-list.ts'
 
 /**
@@ -26,25 +25,35 @@ interface Command {
   run(args: string[]): Promise<number>
 }
 
-async function main([name = '--help', ...args]: string[]): Promise<number> {
-  if (['--help', '-h', 'help'].includes(name)) {
-    process.stdout.write(usage())
+/** `setup` writes the file, and a test or a check of the code does not depend on this installation. */
+const IGNORES_SETTINGS_FILE = new Set(['setup', 'settings', 'test', 'check', 'bench', 'compile', 'parse-report'])
+
+async function main(args: string[]): Promise<number> {
+  const [name = '', ...rest] = args[0] === 'help' ? [args[1] ?? '--help', '--help'] : args
+  const row = COMMANDS.find((command) => command.name === name)
+  if (row === undefined) return (await import('./root.ts')).runRoot([name, ...rest].filter((word) => word !== ''))
+  if (row.examples !== undefined && isHelp(rest)) {
+    const { printHelp } = await import('./root.ts')
+    printHelp(row)
     return 0
   }
-  if (!COMMANDS.some((command) => command.name === name)) {
-    process.stderr.write(`mailstead: unknown command ${JSON.stringify(name)}\n\n${usage()}`)
+  if (row.needsCheckout === true && isPackage()) {
+    process.stderr.write(`mailstead ${name}: works in a checkout of the source, not in a package\n`)
     return 2
   }
+  if (!IGNORES_SETTINGS_FILE.has(name)) (await import('#config/saved-settings.ts')).applySettingsFile(environment)
   const command = (await import(`./commands/${name}.ts`)) as Command
-  return command.run(args)
+  return command.run(rest)
 }
 
-function usage(): string {
-  const rows = COMMANDS.map(({ name, summary }) => `  ${name.padEnd(13)} ${summary}`)
-  const more =
-    '`mailstead <command> --help` prints the usage of a command.\n' +
-    'Settings are environment variables: see docs/reference/settings.md or `mailstead settings`.'
-  return `Usage: mailstead <command> [options]\n\n${rows.join('\n')}\n\n${more}\n`
+function isHelp([first, ...others]: readonly string[]): boolean {
+  return (first === '--help' || first === '-h') && others.length === 0
+}
+
+/** What an error means to a person: only the message if they can fix it. */
+function describeError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.name === 'UserError' || error.name === 'ConfigError' ? error.message : (error.stack ?? error.message)
 }
 
 // bin/mailstead sets this too. It is repeated here for callers that start this file directly: threads and child
@@ -55,8 +64,7 @@ ignoreClosedPipes()
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
-  const isPlain = error instanceof UserError || error instanceof ConfigError
-  process.stderr.write(`mailstead: ${isPlain ? error.message : error instanceof Error ? error.stack : String(error)}\n`)
+  process.stderr.write(`mailstead: ${describeError(error)}\n`)
   // Open connections and timers must not keep the process alive.
   process.exit(1)
 }

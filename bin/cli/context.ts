@@ -9,21 +9,35 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { environment } from '#config/environment.ts'
 import { type Config, loadConfig } from '#config/load.ts'
+import { resolveKeyPrefix } from '#src/auth/key-prefix.ts'
 import { openContext, type Context } from '#src/context.ts'
 import type { Actor } from '#src/stores/audit.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
-import type { CommandIo } from './actions.ts'
+import type { CommandIo } from './call.ts'
 import { closeStoreDirectory, openStoreDirectory } from '#bin/supervisor/data-directory.ts'
 import { type DataLock, acquireLock } from '#bin/supervisor/lock.ts'
 import { startPostgres } from '#bin/supervisor/postgres.ts'
+import { storesGroupId, switchesUsers } from '#bin/supervisor/role-accounts.ts'
 import { attachStores, lockFile } from '#bin/supervisor/stores.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
 
 /** Longer than a `start` needs. */
 const LOCK_WAIT_MS = 20_000
 
-/** Calls `use` with a context and closes it afterwards. @throws UserError for an error that the operator can fix. */
-export async function withContext(io: CommandIo, use: (ctx: Context) => Promise<number>): Promise<number> {
+interface CommandOptions {
+  /** The command changes the prefix of the installation, and so may have another one. */
+  readonly acceptsKeyPrefix?: boolean
+}
+
+/**
+ * Calls `use` with a context and closes it afterwards.
+ * @throws UserError for an error that the operator can fix, ConfigError if KEY_PREFIX is not that of the installation.
+ */
+export async function withContext(
+  io: CommandIo,
+  use: (ctx: Context) => Promise<number>,
+  { acceptsKeyPrefix = false }: CommandOptions = {},
+): Promise<number> {
   const config = loadConfig(io.env)
   return withDatabase(config, io, async (databaseUrl) => {
     const context = openContext({ ...config, databaseUrl }, 'command', {
@@ -32,6 +46,7 @@ export async function withContext(io: CommandIo, use: (ctx: Context) => Promise<
       actor: commandActor(io.command ?? 'command'),
     })
     try {
+      if (!acceptsKeyPrefix) await resolveKeyPrefix(context.ctx.db, config)
       return await use(context.ctx)
     } catch (error) {
       throw explainDatabase(error, databaseUrl)
@@ -100,7 +115,8 @@ async function withEmbeddedDatabase<T>(
   io: CommandIo,
   use: (databaseUrl: string) => Promise<T>,
 ): Promise<T> {
-  const directory = openStoreDirectory(config.dataDir, (line) => io.err(`${line}\n`))
+  const group = switchesUsers(config) ? storesGroupId() : null
+  const directory = openStoreDirectory(config.dataDir, (line) => io.err(`${line}\n`), group)
   const logFile = join(config.dataDir, 'log/postgres.log')
   mkdirSync(dirname(logFile), { recursive: true })
   const server = await startPostgres({

@@ -2,6 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
+import { storeTestResult, type TestResult } from '#src/providers/connection-tests.ts'
+import { acquireLease, type Lease } from '#src/queue/lease.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { until } from '#test/support/until.ts'
 import { runCommand, type CommandResult, type CommandMain } from '#test/support/command.ts'
 import { createDatabase, startRedis, type TestDatabase, type TestServer } from '#test/support/stores.ts'
 import { run as account } from './account.ts'
@@ -19,8 +23,7 @@ describe('mailstead account', () => {
   let redis: TestServer
   let dir: string
   let workspaceId: string
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     ;[database, redis] = await Promise.all([createDatabase(), startRedis()])
     dir = mkdtempSync('/tmp/mailstead-test-cli-')
     writeFileSync(join(dir, 'password'), `${PASSWORD}\n`)
@@ -58,15 +61,14 @@ describe('mailstead account', () => {
       'Office@example.com',
       '--password-file',
       join(dir, 'password'),
-      '--json',
       ...more,
     )
 
   it('connects, makes a key, lists, resumes and removes', async () => {
-    const made = await create('--from', 'office@example.com, sales@example.com', '--security', 'tls')
+    const made = await create('--from', 'office@example.com, sales@example.com', '--security', 'tls', '--json')
     assert.deepEqual(
       [made.code, made.json['port'], made.json['addresses'], made.json['status']],
-      [0, 465, ['office@example.com', 'sales@example.com'], 'active'],
+      [0, 465, ['office@example.com', 'sales@example.com'], 'untested'],
       made.err,
     )
     const id = String(made.json['id'])
@@ -75,12 +77,59 @@ describe('mailstead account', () => {
     const keys = await call(key, 'list', '--workspace', workspaceId)
     assert.match(keys.out, /send as Office@example\.com/)
     const listed = await call(account, 'list', '--workspace', workspaceId)
-    assert.match(listed.out, /active +smtp\.example\.com:465 tls +Office@example\.com/)
+    assert.match(listed.out, /untested +smtp\.example\.com:465 tls +Office@example\.com/)
     assert.strictEqual((await call(account, 'resume', id)).code, 0)
     const removed = await call(account, 'remove', id, '--json')
     assert.deepEqual(removed.json, { id, removed: true })
     assert.notMatch((await call(key, 'list', '--workspace', workspaceId)).out, /send as/)
     assert.ok(![made, minted, keys, listed, removed].some(({ out, err }) => (out + err).includes(PASSWORD)))
+  })
+  describe('while an outbound process runs', () => {
+    let ctx: TestContext
+    let lease: Lease
+    before(async () => {
+      ctx = await createContext({}, database.url)
+      lease = await acquireLease(ctx)
+    })
+    after(async () => {
+      await lease.end()
+      await ctx.close()
+    })
+
+    /** Creates an account, whose test has this result. */
+    async function createWith(result: Pick<TestResult, 'ok' | 'steps'>, ...more: string[]): Promise<CommandResult> {
+      await ctx.db.query('DELETE FROM connected_accounts')
+      const creating = create(...more)
+      const waiting = 'SELECT id, test_id FROM connected_accounts WHERE test_id IS NOT NULL AND test_result IS NULL'
+      await until(async () => {
+        const [row] = (await ctx.db.query<{ id: string; test_id: string }>(waiting)).rows
+        if (row === undefined) return false
+        const done = { ...result, conversation: 'C: QUIT', durationMs: 5, at: new Date().toISOString() }
+        await storeTestResult(ctx, { accountId: row.id, testId: row.test_id }, done)
+        return true
+      })
+      return creating
+    }
+
+    const connected = { step: 'connect', ok: true, detail: 'connected' } as const
+    it('tests a new account and reports that it works', async () => {
+      const made = await createWith({ ok: true, steps: [connected] }, '--json')
+      const { status, test } = JSON.parse(made.out) as Record<string, unknown>
+      assert.deepEqual([made.code, status, (test as TestResult).ok], [0, 'active', true])
+      const { out } = await createWith({ ok: true, steps: [connected] })
+      assert.match(out, /is stored\. The account works\.\n {2}ok +connect[^]*Next: mailstead key create/)
+    })
+    it('reports the step that failed, and what to do next; the account is stored', async () => {
+      const refused = { step: 'auth', ok: false, detail: '535 5.7.8 no such user' } as const
+      const { code, out } = await createWith({ ok: false, steps: [connected, refused] })
+      assert.strictEqual(code, 0)
+      assert.match(out, /does not work\.[^]*FAILED auth +535 5\.7\.8[^]*Next: correct .* mailstead account test/)
+      assert.match((await call(account, 'list')).out, /untested/)
+    })
+  })
+  it('without an outbound process, says that nothing tested it', async () => {
+    const { json } = await create('--json')
+    assert.deepEqual([json['status'], json['test']], ['untested', null])
   })
   it('prints the address where the owner of a mailbox signs in', async () => {
     const { code, json } = await call(
@@ -97,8 +146,8 @@ describe('mailstead account', () => {
     assert.strictEqual(code, 0)
     const url = new URL(String(json['authorize_url']))
     assert.deepEqual(
-      [url.hostname, url.searchParams.get('redirect_uri')],
-      ['login.corp.example', 'https://mail.example/oauth/callback'],
+      [url.origin, /^\/oauth\/connect\/[0-9a-f]{64}$/.test(url.pathname)],
+      ['https://mail.example', true],
     )
   })
 

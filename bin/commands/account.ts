@@ -4,8 +4,10 @@
  * prints the URL to sign in.
  */
 import { readFileSync } from 'node:fs'
-import { type CliActions, type CommandCall, type CommandIo, runActions, UsageError } from '#bin/cli/actions.ts'
+import { runActions } from '#bin/cli/actions.ts'
+import { type CliActions, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
+import { timeText } from '#bin/terminal/time-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { requireWorkspace } from '#bin/cli/find-workspace.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
@@ -21,6 +23,7 @@ import type { Queryable } from '#src/stores/db.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import {
+  accountStatus,
   createAccount,
   findAccount,
   listAccounts,
@@ -28,7 +31,7 @@ import {
   removeAccount,
   type Account,
 } from '#src/providers/accounts.ts'
-import { testAccount } from '#src/providers/connection-tests.ts'
+import { testAccount, testNewCredentials, type TestResult } from '#src/providers/connection-tests.ts'
 import { resumeAccount } from '#src/providers/pause-account.ts'
 import { beginSignIn } from '#src/providers/sign-in.ts'
 
@@ -37,6 +40,10 @@ const DEFAULT_PORTS: Readonly<Record<Security, string>> = { tls: '465', starttls
 
 const ACTIONS: CliActions = {
   create: {
+    summary: 'connect an SMTP server to send through, and test it if an outbound process runs',
+    examples: [
+      'create --workspace Acme --host smtp.example.com --username office@example.com --password-file password.txt',
+    ],
     usage:
       'create --workspace ID --host H --username U --password-file F [--port P] ' +
       `[--security ${SECURITIES.join('|')}] [--from a,b] [--name N]`,
@@ -52,53 +59,54 @@ const ACTIONS: CliActions = {
           provider: null,
           limits: ACCOUNT_LIMITS,
         })
-        if (made.kind === 'too-many') return call.fail(`The workspace has the maximum of ${MAX_ACCOUNTS} accounts.`)
+        if (made.kind === 'too-many')
+          return call.fail(
+            `The workspace has the maximum of ${MAX_ACCOUNTS} accounts. Remove one: mailstead account remove ID`,
+          )
         if (made.kind !== 'created') return call.fail('The workspace no longer exists.')
-        const { account } = made
-        const { id } = account
-        const then = `mailstead key create --workspace ${workspace.id} --type regular --account ${id}`
-        const text = `Account ${id} (${account.name}) is connected.\nNext: mailstead account test ${id}\nThen: ${then}`
-        return call.respond(text, toJson(account))
+        const test = await testNewCredentials(ctx, made.account)
+        const account = (await findAccount(ctx.db, workspace.id, made.account.id)) ?? made.account
+        return call.respond(createdText(account, test), { ...toJson(account), test })
       })
     },
   },
   connect: {
+    summary: 'print the URL at which the owner of an OAuth mailbox connects it',
+    examples: ['connect --workspace Acme --provider google', 'connect --account 01a2030f-9f42-7000-bd8c-d55ffa802841'],
     usage: 'connect --workspace ID --provider P [--email E] [--name N], or connect --account ID',
     options: ['workspace', 'provider', 'email', 'name', 'account'],
     run: (call) => withContext(call.io, (ctx) => connect(ctx, call)),
   },
   test: {
+    summary: 'connect and sign in to an account now',
+    examples: ['test 01a2030f-9f42-7000-bd8c-d55ffa802841'],
     usage: 'test ID',
     arguments: [1, 1],
     run: (call) =>
       withContext(call.io, async (ctx) => {
         const result = await testAccount(ctx, await requireAccount(ctx.db, call.argument(0)))
         if (result === null)
-          return call.fail('No outbound process ran the test in time. Check that mailstead mta runs.')
-        const lines = result.steps.map(
-          ({ step, ok, detail }) => `  ${ok ? 'ok    ' : 'FAILED'} ${step.padEnd(8)} ${detail}`,
-        )
-        call.respond(
-          [result.ok ? 'The account works.' : 'The account does not work.', ...lines, '', result.conversation].join(
-            '\n',
-          ),
-          result,
-        )
+          return call.fail('No outbound process ran the test in time. Check that mailstead mta runs, then repeat it.')
+        call.respond(`${testText(result)}\n\n${result.conversation}`, result)
         return result.ok ? 0 : 1
       }),
   },
   resume: {
+    summary: 'send through a paused account again',
+    examples: ['resume 01a2030f-9f42-7000-bd8c-d55ffa802841'],
     usage: 'resume ID',
     arguments: [1, 1],
     run: (call) =>
       withContext(call.io, async (ctx) => {
         const account = await requireAccount(ctx.db, call.argument(0))
         if (!(await resumeAccount(ctx, account))) return call.fail('The account was removed meanwhile.')
-        const now = { ...toJson(account), status: 'active', paused_reason: null }
-        return call.respond(`${account.name} is active. Its waiting mail is sent.`, now)
+        const now = toJson({ ...account, state: 'active', pausedReason: null })
+        return call.respond(`${account.name} is resumed. Its waiting mail is sent.`, now)
       }),
   },
   remove: {
+    summary: 'remove an account; its keys stop working',
+    examples: ['remove 01a2030f-9f42-7000-bd8c-d55ffa802841'],
     usage: 'remove ID',
     arguments: [1, 1],
     run: (call) =>
@@ -112,6 +120,8 @@ const ACTIONS: CliActions = {
       }),
   },
   list: {
+    summary: 'list the connected accounts',
+    examples: ['list', 'list --workspace Acme'],
     usage: 'list [--workspace ID]',
     options: ['workspace'],
     run: (call) =>
@@ -127,7 +137,7 @@ const ACTIONS: CliActions = {
           rows.map((row) => [
             row.id,
             row.workspaceId,
-            row.state,
+            accountStatus(row),
             `${row.host}:${row.port} ${row.security}`,
             row.username,
             row.name,
@@ -140,6 +150,24 @@ const ACTIONS: CliActions = {
 
 export function run(args: string[], io?: CommandIo): Promise<number> {
   return runActions('account', ACTIONS, args, io)
+}
+
+function testText({ ok, steps }: TestResult): string {
+  const lines = steps.map((one) => `  ${one.ok ? 'ok    ' : 'FAILED'} ${one.step.padEnd(8)} ${one.detail}`)
+  return [ok ? 'The account works.' : 'The account does not work.', ...lines].join('\n')
+}
+
+/** A new account is stored in any case: its server may be away only now. */
+function createdText({ id, name, workspaceId }: Account, test: TestResult | null): string {
+  const testIt = `mailstead account test ${id}`
+  const result =
+    test === null ? `It is not tested: no outbound process ran the test in time. Test it: ${testIt}` : testText(test)
+  const next =
+    test?.ok === false
+      ? `Next: correct what failed at the server, then ${testIt}. ` +
+        `To use other credentials, remove it (mailstead account remove ${id}) and create it again.`
+      : `Next: mailstead key create --workspace ${workspaceId} --type regular --account ${id}`
+  return `Account ${id} (${name}) is stored. ${result}\n${next}`
 }
 
 interface AccountOptions extends Pick<Account, 'name' | 'host' | 'port' | 'security' | 'username' | 'addresses'> {
@@ -199,7 +227,7 @@ async function connect(ctx: Context, call: CommandCall): Promise<number> {
     name: call.option('name'),
     accountId: account?.id ?? null,
   })
-  const text = `Ask the owner of the mailbox to open this URL before ${begun.expiresAt.toISOString()}:\n${begun.url}`
+  const text = `Ask the owner of the mailbox to open this URL before ${timeText(begun.expiresAt)}:\n${begun.url}`
   return call.respond(text, { authorize_url: begun.url, expires_at: begun.expiresAt })
 }
 
@@ -225,7 +253,7 @@ function toJson(account: Account): Record<string, unknown> {
     security: account.security,
     username: account.username,
     addresses: account.addresses,
-    status: account.state,
+    status: accountStatus(account),
     paused_reason: account.pausedReason,
     created_at: account.createdAt,
   }

@@ -3,26 +3,43 @@ import type { FirstRun } from './first-run.ts'
 
 const SANDBOX_NOTE =
   'This is the sandbox: mail goes through the whole system, but stays on this machine (docs/guides/sandbox.md).'
+const ENV = 'eval "$(bin/mailstead env)"'
 const ADMIN_KEY_HINT = 'none to show; create one: bin/mailstead key create --type admin --workspace'
 
 /** `bold` formats headings. Without a terminal, pass a function that returns its argument. */
 export function bannerText(firstRun: FirstRun, bold: (text: string) => string): string {
-  const { address, workspaceId, sending, adminKey, isSandbox, submission } = firstRun
+  const { address, sending, isSandbox, submission } = firstRun
   const lines = [
     '',
     `${bold('Mailstead is ready')} at ${address}`,
     '',
-    `  Admin key    ${adminKey ?? `${ADMIN_KEY_HINT} ${workspaceId}`}`,
-    ...(sending === null ? [] : [`  Sending key  ${sending.key}`]),
+    ...keyLines(firstRun),
     ...(submission === null ? [] : submissionLines(submission)),
     '',
     ...(sending === null
       ? firstSteps(firstRun, bold)
-      : [`${bold('Send a mail')}: paste this line`, '', curlLine(address, sending), '']),
-    ...(sending === null || submission === null ? [] : [bold('Or by SMTP'), '', smtpLine(submission, sending), '']),
+      : [`${bold('Send a mail')}: paste ${firstRun.showsKeys ? 'this line' : 'these lines'}`, '']),
+    ...(sending === null ? [] : [...sendingLines(firstRun, address, sending), '']),
+    ...(sending === null || submission === null || !firstRun.showsKeys
+      ? []
+      : [bold('Or by SMTP'), '', smtpLine(submission, sending), '']),
+    ...(sending === null || !firstRun.showsKeys ? [] : [`${bold('Variables of all examples')}: ${ENV}`]),
     ...(isSandbox ? [`${bold('See it arrive')}: bin/mailstead inbox --last`, SANDBOX_NOTE, ''] : []),
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** Keys are shown by the start that makes them, and afterwards by a command. */
+function keyLines({ adminKey, sending, showsKeys, workspaceId }: FirstRun): string[] {
+  if (adminKey === null) return [`  Admin key    ${ADMIN_KEY_HINT} ${workspaceId}`]
+  if (!showsKeys) return ['  Keys         bin/mailstead env prints them']
+  return [`  Admin key    ${adminKey}`, ...(sending === null ? [] : [`  Sending key  ${sending.key}`])]
+}
+
+function sendingLines({ showsKeys }: FirstRun, address: string, sending: NonNullable<FirstRun['sending']>): string[] {
+  if (showsKeys) return [curlLine(address, sending)]
+  const line = curlLine(address, { ...sending, key: 'KEY' })
+  return [ENV, line.replace(`'Authorization: Bearer KEY'`, '"Authorization: Bearer $MAILSTEAD_KEY"')]
 }
 
 function firstSteps({ workspaceId, isSandbox }: FirstRun, bold: (text: string) => string): string[] {

@@ -1,8 +1,11 @@
 /**
  * `mailstead bounces`: received bounces and complaints, suppressions on hold, and a review of suppressions by bounces.
  */
-import { type CliAction, type CommandCall, type CommandIo, runActions, UsageError } from '#bin/cli/actions.ts'
+import { countText } from '#bin/terminal/plural.ts'
+import { runActions } from '#bin/cli/actions.ts'
+import { type CliAction, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
+import { timeText } from '#bin/terminal/time-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { type WrongSuppression, reviewSuppressions } from '#mta/inbound/suppression-review.ts'
 import { listReports, readRawReport } from '#mta/inbound/report-list.ts'
@@ -22,6 +25,8 @@ function readLimit(call: CommandCall): number {
 
 const ACTIONS: Readonly<Record<string, CliAction>> = {
   list: {
+    summary: 'list received bounces and complaints, newest first',
+    examples: ['list --limit 20'],
     usage: 'list [--letters] [--limit N]',
     options: ['limit'],
     flags: ['letters'],
@@ -30,7 +35,7 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
         const reports = await listReports(db, { isForPostmaster: call.has('letters'), limit: readLimit(call) })
         const rows = reports.map((one) => [
           one.id,
-          one.receivedAt.toISOString(),
+          timeText(one.receivedAt),
           one.kind ?? '',
           one.result ?? 'waiting',
           one.recipient ?? one.mailFrom,
@@ -57,6 +62,8 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
       }),
   },
   show: {
+    summary: 'print a report as it was received',
+    examples: ['show 01a20314-289b-7000-8f4e-5ae8a3a5d6a1'],
     usage: 'show REPORT',
     arguments: [1, 1],
     run: (call) =>
@@ -68,22 +75,21 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
       }),
   },
   held: {
+    summary: 'count suppressions on hold, by receiver',
+    examples: ['held'],
     usage: 'held',
     run: (call) =>
       withContext(call.io, async ({ db }) => {
         const held = await countPending(db)
-        const rows = held.map(({ hold, receiver, count, since }) => [
-          hold,
-          receiver,
-          String(count),
-          since.toISOString(),
-        ])
+        const rows = held.map(({ hold, receiver, count, since }) => [hold, receiver, String(count), timeText(since)])
         const text =
           rows.length === 0 ? 'No suppressions on hold.' : tableText(['HOLD', 'RECEIVER', 'ADDRESSES', 'SINCE'], rows)
         return call.respond(text, held)
       }),
   },
   review: {
+    summary: "check past suppressions by today's rules",
+    examples: ['review', 'review --lift'],
     usage: 'review [--lift]',
     flags: ['lift'],
     run: (call) =>
@@ -99,8 +105,8 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
           count === 0
             ? 'Today the same addresses would be suppressed.'
             : call.has('lift')
-              ? `${count} addresses are removed from the suppression list.`
-              : `${count} addresses would not be suppressed today; --lift removes them from the suppression list.`
+              ? `${countText(count, 'address', 'addresses')} removed from the suppression list.`
+              : `${countText(count, 'address', 'addresses')} would not be suppressed today. To remove them, add --lift`
         const table = rows.length === 0 ? '' : `${tableText(['ADDRESS', 'BEFORE', 'NOW', 'REPLY'], rows)}\n\n`
         return call.respond(`${table}${verdict}`, { count, lifted: call.has('lift'), entries: doubtful })
       }),

@@ -8,7 +8,8 @@ export const MODULES = [
   './api.ts',
   './worker.ts',
   './mta.ts',
-  // modules that these load later: the other roles of the mta, and the threads
+  // modules that these load later: the saved settings, the other roles of the mta, and the threads
+  '#config/saved-settings.ts',
   '#mta/inbound/inbound.ts',
   '#mta/submission/submission.ts',
   '#mta/sandbox/sandbox.ts',

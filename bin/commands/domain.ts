@@ -1,5 +1,6 @@
 /** `mailstead domain`: sending domains, their DNS records, verification and DKIM key rotation. */
-import { type CliActions, type CommandCall, type CommandIo, runActions, UsageError } from '#bin/cli/actions.ts'
+import { runActions } from '#bin/cli/actions.ts'
+import { type CliActions, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { requireWorkspace } from '#bin/cli/find-workspace.ts'
@@ -9,8 +10,10 @@ import { DEFAULT_REGION, REGION_NAMES, REGIONS, type Region } from '#config/regi
 import type { Queryable } from '#src/stores/db.ts'
 import { createDomainDns } from '#src/domains/domain-dns.ts'
 import { addDomain, type Domain, findDomain, listDomains, searchDomains, trustDomain } from '#src/domains/domains.ts'
+import { removeDomain } from '#src/domains/domain-removal.ts'
 import { readDomainName } from '#src/domains/domain-name.ts'
 import { type DnsRecord, domainRecords, serviceHostsOf, returnPathRecords } from '#src/domains/records.ts'
+import { recommendationsOf } from '#src/domains/recommendations.ts'
 import { rotateDkimKeys } from '#src/domains/key-rotation.ts'
 import { type Verification, verifyDomain } from '#src/domains/verify-domain.ts'
 import { isUuid } from '#src/platform/id.ts'
@@ -19,6 +22,8 @@ const MAX_LISTED = 10_000
 
 const ACTIONS: CliActions = {
   add: {
+    summary: 'add a sending domain and print its DNS records',
+    examples: ['add --workspace Acme example.com'],
     usage: `add --workspace ID D [--region ${REGION_NAMES.join('|')}]`,
     options: ['workspace', 'region'],
     arguments: [1, 1],
@@ -41,6 +46,8 @@ const ACTIONS: CliActions = {
     },
   },
   verify: {
+    summary: 'check the DNS records of a domain now',
+    examples: ['verify example.com', 'verify example.com --trust'],
     usage: 'verify D [--trust] [--workspace ID]',
     options: ['workspace'],
     flags: ['trust'],
@@ -60,6 +67,8 @@ const ACTIONS: CliActions = {
     },
   },
   rotate: {
+    summary: 'create new DKIM keys for a domain',
+    examples: ['rotate example.com'],
     usage: 'rotate D [--workspace ID]',
     options: ['workspace'],
     arguments: [1, 1],
@@ -78,7 +87,27 @@ const ACTIONS: CliActions = {
       })
     },
   },
+  remove: {
+    summary: 'remove a domain: its keys stop working, and its queued mail fails',
+    usage: 'remove D [--workspace ID]',
+    examples: ['remove example.com', 'remove example.com --workspace Acme'],
+    options: ['workspace'],
+    arguments: [1, 1],
+    run: (call) => {
+      const text = isUuid(call.argument(0)) ? call.argument(0) : readName(call.argument(0))
+      return withContext(call.io, async (ctx) => {
+        const { id, domain, workspaceId } = await requireDomain(ctx.db, text, call.option('workspace'))
+        if (!(await removeDomain(ctx, workspaceId, id))) return call.fail(`${text} was removed meanwhile.`)
+        return call.respond(`${domain} is removed. Its keys stop working, and its queued mail fails.`, {
+          id,
+          removed: true,
+        })
+      })
+    },
+  },
   list: {
+    summary: 'list sending domains and their status',
+    examples: ['list', 'list --workspace Acme'],
     usage: 'list [--workspace ID]',
     options: ['workspace'],
     run: (call) =>
@@ -139,7 +168,8 @@ function report(call: CommandCall, { kind, checks, domain }: Omit<Verification, 
     verified_at: domain.verifiedAt,
     checks: checks.map(({ isRequired, ...check }) => ({ ...check, required: isRequired })),
   }
-  call.respond([headline(domain, kind), ...lines].join('\n'), json)
+  const advice = recommendationsOf(domain)
+  call.respond([headline(domain, kind), ...lines, ...advice].join('\n'), { ...json, recommendations: advice })
   return kind === 'verified' ? 0 : 1
 }
 

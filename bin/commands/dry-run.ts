@@ -3,7 +3,8 @@
  * code is 1 if the receiver would not accept the message. `--file` is a raw message, `-` for stdin.
  */
 import { readFileSync } from 'node:fs'
-import { type CliAction, type CommandCall, type CommandIo, runAction, UsageError } from '#bin/cli/actions.ts'
+import { runAction } from '#bin/cli/actions.ts'
+import { type CliAction, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { requireWorkspace } from '#bin/cli/find-workspace.ts'
 import { loadPlans } from '#config/plans.ts'
@@ -16,6 +17,11 @@ import type { DryRunReport } from '#src/operator/dry-runs.ts'
 const STATUS_LABELS = { ok: 'ok  ', warn: 'WARN', fail: 'FAIL', skipped: '-   ' } as const
 
 const DRY_RUN: CliAction = {
+  summary: 'check a delivery up to RCPT without sending',
+  examples: [
+    '--from shop@example.com --to anna@example.org',
+    '--from shop@example.com --to anna@example.org --file mail.eml',
+  ],
   usage: '--from A --to B [--workspace W] [--file MAIL.eml|-]',
   options: ['from', 'to', 'workspace', 'file'],
   run: (call) => {

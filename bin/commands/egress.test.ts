@@ -14,8 +14,7 @@ interface Row {
   readonly [field: string]: unknown
 }
 
-describe('mailstead egress', function () {
-  this.timeout(120_000)
+describe('mailstead egress', () => {
   let database: OpenDatabase
   let db: Db
   let dns: TestDns
@@ -32,7 +31,7 @@ describe('mailstead egress', function () {
       REDIS_URL: 'redis://127.0.0.1:1',
       DATA_DIR: dataDir,
       DNS_SERVERS: dns.server,
-      HOSTNAME: 'mail.example.net',
+      MAILSTEAD_HOSTNAME: 'mail.example.net',
       SMTP_OUT_PORT: '1',
     }
   })

@@ -1,5 +1,6 @@
 /** `mailstead egress`: sending IPs (`source`) and their pools (`pool`). */
-import { type CliActions, type CommandIo, runActions } from '#bin/cli/actions.ts'
+import { runActions } from '#bin/cli/actions.ts'
+import type { CliActions, CommandIo } from '#bin/cli/call.ts'
 import { POOL_ACTIONS } from '#bin/egress/pool-actions.ts'
 import { SOURCE_ACTIONS } from '#bin/egress/source-actions.ts'
 
@@ -16,7 +17,5 @@ const ACTIONS: CliActions = Object.fromEntries(
 )
 
 export function run(args: string[], io?: CommandIo): Promise<number> {
-  const [part = '', name = '', ...rest] = args
-  const isPart = Object.hasOwn(SUBCOMMANDS, part)
-  return runActions('egress', ACTIONS, isPart ? [`${part} ${name}`.trim(), ...rest] : args, io)
+  return runActions('egress', ACTIONS, args, io)
 }

@@ -28,8 +28,7 @@ describe("the operator's commands without DATABASE_URL", () => {
     await expect(list()).to.be.rejectedWith(UserError, /npm start/)
   })
 
-  it('start the embedded database for their own duration, one after the other', async function () {
-    this.timeout(120_000)
+  it('start the embedded database for their own duration, one after the other', async () => {
     const home = openStoreDirectory(dataDir, () => {})
     const server = await startPostgres({
       dir: join(home.dir, 'postgres'),

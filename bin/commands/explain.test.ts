@@ -1,6 +1,7 @@
 import { assert } from 'chai'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { hexOf, newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { suppress } from '#src/suppression/suppress.ts'
 import { runCommand, type CommandResult } from '#test/support/command.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
@@ -9,10 +10,11 @@ import { run } from './explain.ts'
 
 describe('mailstead explain', () => {
   let ctx: TestContext
+  let workspaceId: string
   let id: string
   before(async () => {
     ctx = await createContext()
-    const workspaceId = await ctx.newWorkspace()
+    workspaceId = await ctx.newWorkspace()
     const submission = submissionOf(workspaceId)
     await createAcceptor(ctx).accept(submission)
     id = `em_${hexOf(submission.id)}`
@@ -25,7 +27,12 @@ describe('mailstead explain', () => {
   after(() => ctx.close())
 
   const call = (args: string[], redisUrl = ctx.redisUrl): Promise<CommandResult> =>
-    runCommand(run, args, { DATABASE_URL: ctx.databaseUrl, REDIS_URL: redisUrl, HOSTNAME: 'mail.example.net' })
+    runCommand(run, args, {
+      DATABASE_URL: ctx.databaseUrl,
+      REDIS_URL: redisUrl,
+      MODE: 'live',
+      MAILSTEAD_HOSTNAME: 'mail.example.net',
+    })
 
   it('prints each gate, and the one that holds the message', async () => {
     const { code, out } = await call([id])
@@ -46,6 +53,31 @@ describe('mailstead explain', () => {
         ['schedule', 'suppression', 'quota', 'tier', 'site limit', 'suspension', 'backoff', 'DNS', 'egress'],
       ],
     )
+  })
+  it('names the suspension of the receiver while the message waits for its next attempt', async () => {
+    const waiting = submissionOf(workspaceId, {
+      recipients: [{ address: 'a@gmail.com', domain: 'gmail.com', kind: 'to' }],
+    })
+    await createAcceptor(ctx).accept(waiting)
+    await ctx.db.query(
+      sql`
+        UPDATE recipients
+        SET state = 'deferred', reason = '421 4.7.0 later', due_at = now() + interval '5 minutes'
+        WHERE message_id = $1
+      `,
+      [waiting.id],
+    )
+    await ctx.db.query(
+      sql`
+        INSERT INTO receiver_suspensions (id, pace, source, rule, reply, until)
+        VALUES ($1, 'google', 'default', 'slow-down', '421 4.7.0 try again', now() + interval '2 hours')
+      `,
+      [newId()],
+    )
+    const { out } = await call([`em_${hexOf(waiting.id)}`])
+    assert.match(out, /deferred: .*; google is suspended because of this reply: 421 4\.7\.0 try again, until/)
+    assert.match(out, /HOLDS {2}suspension: google is suspended .* \(rule slow-down of the shaping file\)/)
+    assert.match(out, /HOLDS {2}backoff: the last attempt ended with: 421 4\.7\.0 later/)
   })
   it('marks what is unknown while Redis is away', async () => {
     const { code, out } = await call([id], 'unix:///tmp/mailstead-no-such-redis')

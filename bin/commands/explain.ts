@@ -1,6 +1,8 @@
 /** `mailstead explain ID`: why a message is in its state, gate by gate, with its events and all SMTP conversations. */
-import { type CliAction, type CommandIo, runAction, UsageError } from '#bin/cli/actions.ts'
+import { runAction } from '#bin/cli/actions.ts'
+import { type CliAction, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { lineText } from '#bin/terminal/terminal-text.ts'
+import { timeText } from '#bin/terminal/time-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { loadPlans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
@@ -11,6 +13,8 @@ import type { AttemptView, EventView } from '#src/messages/read.ts'
 import type { Redis } from '#src/stores/redis.ts'
 
 const EXPLAIN: CliAction = {
+  summary: 'show everything that is known about one message',
+  examples: ['em_01a2030fd8d97000b0498c868fabd4db'],
   usage: 'ID',
   arguments: [1, 1],
   run: (call) => {
@@ -18,8 +22,9 @@ const EXPLAIN: CliAction = {
     if (id === null) throw new UsageError(`${JSON.stringify(call.argument(0))} is not a message id (em_…, msg_…)`)
     return withContext(call.io, async (ctx) => {
       const { db, config } = ctx
-      const { retryScale, reconcileSeconds } = config
-      const means = { db, redis: findRedis(ctx), plans: loadPlans(config.plansFile), retryScale, reconcileSeconds }
+      const { retryScale, reconcileSeconds, shapingFile } = config
+      const plans = loadPlans(config.plansFile)
+      const means = { db, redis: findRedis(ctx), plans, retryScale, reconcileSeconds, shapingFile }
       const explanation = await explainMessage(means, null, id, new Date(ctx.clock.now()))
       if (explanation === null) return call.fail(`No message ${call.argument(0)} exists.`)
       return call.respond(formatText(explanation), toJson(explanation))
@@ -42,7 +47,7 @@ function findRedis(ctx: Context): Redis | null {
 
 function formatText({ message, recipients }: Explanation): string {
   return [
-    `em_${hexOf(message.id)}: ${message.status}, tier ${message.tier}, accepted ${message.createdAt.toISOString()}`,
+    `em_${hexOf(message.id)}: ${message.status}, tier ${message.tier}, accepted ${timeText(message.createdAt)}`,
     `From ${message.from.email}: ${message.subject}`,
     ...recipients.flatMap(({ recipient, says, until, gates }) => [
       '',
@@ -59,7 +64,7 @@ function formatText({ message, recipients }: Explanation): string {
 }
 
 function eventLine({ sequence, createdAt, type, recipient }: EventView): string {
-  return `  ${sequence}  ${createdAt.toISOString()}  ${type}  ${recipient}`
+  return `  ${sequence}  ${timeText(createdAt)}  ${type}  ${recipient}`
 }
 
 function gateLine({ gate, holds, says, rule, until }: Gate): string {
@@ -67,7 +72,7 @@ function gateLine({ gate, holds, says, rule, until }: Gate): string {
 }
 
 function formatUntil(until: Date | null): string {
-  return until === null ? '' : `, until ${until.toISOString()}`
+  return until === null ? '' : `, until ${timeText(until)}`
 }
 
 function attemptLines(attempt: AttemptView): string[] {
@@ -75,7 +80,7 @@ function attemptLines(attempt: AttemptView): string[] {
   const from = attempt.source === null ? '' : ` from ${attempt.source}`
   const where = attempt.host === null ? '' : ` at ${attempt.host} [${attempt.address ?? ''}]${from}${tls}`
   return [
-    `  attempt ${attempt.attempt}, ${attempt.at.toISOString()}: ${attempt.outcome}${where}, ${attempt.durationMs} ms`,
+    `  attempt ${attempt.attempt}, ${timeText(attempt.at)}: ${attempt.outcome}${where}, ${attempt.durationMs} ms`,
     ...attempt.conversation.split('\n').map((line) => `    ${line}`),
   ]
 }

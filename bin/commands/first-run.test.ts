@@ -19,9 +19,7 @@ describe('the first run', () => {
   let db: Db
   let dataDir: string
 
-  before(async function () {
-    this.timeout(120_000)
-  })
+  before(async () => {})
   beforeEach(async () => {
     database = await openDatabase()
     db = database.db
@@ -59,7 +57,8 @@ describe('the first run', () => {
 
   it('finds the same objects again', async () => {
     const first = await provision(configOf())
-    assert.deepEqual(await provision(configOf()), first)
+    assert.deepEqual(await provision(configOf()), { ...first, showsKeys: false })
+    assert.strictEqual(first.showsKeys, true)
     assert.deepEqual([await count('workspaces'), await count('api_keys'), await count('domains')], [1, 2, 1])
   })
 
@@ -117,12 +116,13 @@ describe('the first run', () => {
   })
 
   it('creates only an admin key when mail goes to the internet, and the rest for a later sandbox', async () => {
-    const real = await provision(configOf({ HOSTNAME: 'mail.example.net' }))
+    const real = await provision(configOf({ MODE: 'live', MAILSTEAD_HOSTNAME: 'mail.example.net' }))
     assert.deepEqual([real.isSandbox, real.sending, await count('domains')], [false, null, 0])
+    assert.strictEqual(real.showsKeys, false)
     const sandbox = await provision(configOf())
     assert.strictEqual(sandbox.adminKey, real.adminKey)
     assert.strictEqual(sandbox.sending?.domain, 'hello.mailstead.test')
-    assert.deepEqual(await provision(configOf({ HOSTNAME: 'mail.example.net' })), real)
+    assert.deepEqual(await provision(configOf({ MODE: 'live', MAILSTEAD_HOSTNAME: 'mail.example.net' })), real)
   })
 })
 
@@ -130,6 +130,7 @@ describe('the banner', () => {
   const READY: FirstRun = {
     address: 'http://localhost:3000',
     isSandbox: true,
+    showsKeys: true,
     workspaceId: 'W',
     adminKey: 'ms_ab.adm_cd',
     sending: { key: 'ms_ab.live_ef', domain: 'hello.mailstead.test' },
@@ -186,6 +187,18 @@ describe('the banner', () => {
         ['domain add'],
       ],
       ['without the submission role', { submission: null }, ['curl'], ['SMTP', 'python3']],
+      [
+        'at a later start',
+        { showsKeys: false },
+        ['bin/mailstead env prints them', 'eval "$(bin/mailstead env)"', '"Authorization: Bearer $MAILSTEAD_KEY"'],
+        ['ms_ab.adm_cd', 'ms_ab.live_ef'],
+      ],
+      [
+        'live',
+        { isSandbox: false, sending: null, showsKeys: false },
+        ['bin/mailstead env prints them', 'bin/mailstead domain add --workspace W example.com'],
+        ['ms_ab.adm_cd', 'inbox', 'curl'],
+      ],
       [
         'on the internet',
         { isSandbox: false, sending: null },

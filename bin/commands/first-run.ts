@@ -1,8 +1,8 @@
 /**
- * Creates, at the first `start`, what every `start` prints: the operator's workspace, an admin key, and in sandbox mode
- * a sending domain with its key. DATA_DIR/operator.json stores the secret keys encrypted, because the database has only
- * their hashes. With another database or master key, new keys are created. A key that the operator has deactivated is
- * not created again.
+ * Creates, at the first `start`, the operator's workspace, an admin key, and in sandbox mode a sending domain with its
+ * key. The start that creates the keys prints them, except in a live installation; later `mailstead env` does.
+ * DATA_DIR/operator.json stores the secret keys encrypted, because the database has only their hashes. With another
+ * database or master key, new keys are created. A key that the operator has deactivated is not created again.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,15 +12,18 @@ import { commandActor } from '#bin/cli/context.ts'
 import type { StoreUrls } from '#bin/supervisor/stores.ts'
 import type { Config } from '#config/load.ts'
 import { hashKey } from '#src/auth/key-format.ts'
+import { resolveKeyPrefix, storeKeyPrefix } from '#src/auth/key-prefix.ts'
 import { createKey, type NewKey } from '#src/auth/keys.ts'
 import { findKeys } from '#src/auth/key-lookup.ts'
 import { ALL_SCOPES } from '#src/auth/scopes.ts'
 import { systemClock } from '#src/platform/clock.ts'
 import type { Context } from '#src/context.ts'
+import { agreeOnMode } from '#src/installation-mode.ts'
 import { type Db, openDb } from '#src/stores/db.ts'
 import { addDomain, type Domain, trustDomain } from '#src/domains/domains.ts'
 import { newId } from '#src/platform/id.ts'
-import { loadMasterKey, createEncryption, type Encryption } from '#src/crypto/encryption.ts'
+import { createEncryption, keyIdOf, type Encryption } from '#src/crypto/encryption.ts'
+import { loadMasterKeys } from '#src/crypto/master-key.ts'
 import { readPorts, type SubmissionPorts } from '#src/net/submission-ports.ts'
 import { createWorkspace, findWorkspace } from '#src/workspaces/workspaces.ts'
 import { bannerText } from './banner.ts'
@@ -28,6 +31,8 @@ import { bannerText } from './banner.ts'
 export interface FirstRun {
   readonly address: string
   readonly isSandbox: boolean
+  /** Whether the banner shows the keys: they were made now, and this is not a live installation. */
+  readonly showsKeys: boolean
   readonly workspaceId: string
   /** Null if it was deactivated, or the workspace has the maximum of admin keys. */
   readonly adminKey: string | null
@@ -51,18 +56,34 @@ const ENCRYPTION_PURPOSE = 'operator'
 // Serialises machines that start together on one database. "FIRS" in ASCII.
 const ADVISORY_LOCK = 0x46495253
 
+/**
+ * Stores the prefix of API keys and the mode at the first start.
+ * @throws ConfigError if KEY_PREFIX is not the stored one, or MODE is not set on the database of a live installation.
+ */
+export async function agreeOnInstallation(config: Config & Pick<StoreUrls, 'databaseUrl'>): Promise<void> {
+  const log = pino({ level: 'silent' })
+  const db = openDb(config.databaseUrl, log, 1)
+  try {
+    await agreeOnMode({ db, config })
+    await storeKeyPrefix(db, config)
+  } finally {
+    await db.close()
+  }
+}
+
 /** Returns what exists and creates what is missing. */
 export async function provision(config: Config & StoreUrls): Promise<FirstRun> {
   const db = openDb(config.databaseUrl, pino({ level: 'silent' }), 3).attributedTo(commandActor('start'))
-  const encryption = createEncryption(loadMasterKey(config))
+  const encryption = createEncryption(...loadMasterKeys(config))
   const setting = { db, encryption, config, clock: systemClock }
   try {
     return await db.transaction(async (lock) => {
       await lock.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCK])
       const keys = await loadKeys(setting)
       const done = await createMissing(setting, keys)
-      if (JSON.stringify(done) !== JSON.stringify(keys)) writeKeyFile(done, encryption, config)
-      return describeFirstRun(db, done, config)
+      const areNew = JSON.stringify(done) !== JSON.stringify(keys)
+      if (areNew) writeKeyFile(done, encryption, config)
+      return describeFirstRun(db, done, config, areNew && !config.isLive)
     })
   } finally {
     await db.close()
@@ -90,7 +111,7 @@ async function loadKeys({ db, encryption, config }: FirstRunContext): Promise<Fi
 
 async function createMissing(ctx: FirstRunContext, keys: FirstRunKeys): Promise<FirstRunKeys> {
   const { db, config } = ctx
-  const common = { prefix: config.keyPrefix, workspaceId: keys.workspaceId }
+  const common = { prefix: await resolveKeyPrefix(db, config), workspaceId: keys.workspaceId }
   const adminKey =
     keys.adminKey ??
     (await createKeyOnce(db, { ...common, kind: 'admin', name: 'First admin key', scopes: ALL_SCOPES }))
@@ -135,7 +156,7 @@ async function canSign({ db, encryption }: FirstRunContext, domainId: string): P
 }
 
 /** Keys that do not work any more are left out. */
-async function describeFirstRun(db: Db, keys: FirstRunKeys, config: Config): Promise<FirstRun> {
+async function describeFirstRun(db: Db, keys: FirstRunKeys, config: Config, showsKeys: boolean): Promise<FirstRun> {
   const works = async (key: string): Promise<boolean> => {
     const [row] = await findKeys(db, [hashKey(key)])
     return row !== null && row !== undefined && (row.expiresAt === null || row.expiresAt.getTime() > Date.now())
@@ -147,6 +168,7 @@ async function describeFirstRun(db: Db, keys: FirstRunKeys, config: Config): Pro
     submission: ports === null ? null : { host: config.isSandbox ? '127.0.0.1' : config.serverName, ports },
     address: config.publicUrl,
     isSandbox: config.isSandbox,
+    showsKeys,
     workspaceId,
     adminKey: adminKey !== null && (await works(adminKey)) ? adminKey : null,
     sending: mayShow ? { key: sendingKey, domain } : null,
@@ -161,7 +183,10 @@ function keyFile(config: Config): string {
 function readKeyFile(encryption: Encryption, config: Config): FirstRunKeys | null {
   try {
     const { sealed } = JSON.parse(readFileSync(keyFile(config), 'utf8')) as { sealed: string }
-    return JSON.parse(encryption.decrypt(ENCRYPTION_PURPOSE, Buffer.from(sealed, 'base64')).toString()) as FirstRunKeys
+    const bytes = Buffer.from(sealed, 'base64')
+    const keys = JSON.parse(encryption.decrypt(ENCRYPTION_PURPOSE, bytes).toString()) as FirstRunKeys
+    if (keyIdOf(bytes) !== encryption.keyId.toString('hex')) writeKeyFile(keys, encryption, config)
+    return keys
   } catch {
     return null
   }
@@ -171,7 +196,7 @@ function readKeyFile(encryption: Encryption, config: Config): FirstRunKeys | nul
 function writeKeyFile(keys: FirstRunKeys, encryption: Encryption, config: Config): void {
   const draft = `${keyFile(config)}.${process.pid}`
   const sealed = encryption.encrypt(ENCRYPTION_PURPOSE, JSON.stringify(keys)).toString('base64')
-  const file = { about: 'the keys that start prints, sealed with MASTER_KEY', sealed }
+  const file = { about: 'the keys that `mailstead env` prints, sealed with MASTER_KEY', sealed }
   writeFileSync(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
   renameSync(draft, keyFile(config))
 }

@@ -2,6 +2,8 @@
  * Formats the mail of the sandbox inbox as a table row, as a page and as JSON. Pure. Mail is untrusted: control
  * characters, such as terminal escapes, are removed.
  */
+import { countText } from '#bin/terminal/plural.ts'
+import { shortTimeText, timeText } from '#bin/terminal/time-text.ts'
 import type { ParsedMail } from 'mailparser'
 import { hexOf } from '#src/platform/id.ts'
 import type { EventView } from '#src/messages/read.ts'
@@ -15,7 +17,7 @@ const MAX_WIDTHS = { from: 30, to: 34, subject: 36 } as const
 export function formatInbox(lines: readonly InboxEntry[]): string[] {
   const rows = lines.map((line) => [
     hexOf(line.id).slice(-ID_LENGTH),
-    formatTime(line.receivedAt),
+    shortTimeText(line.receivedAt),
     truncate(line.headerFrom ?? line.mailFrom, MAX_WIDTHS.from),
     truncate(line.rcptTo, MAX_WIDTHS.to),
     truncate(line.subject ?? '', MAX_WIDTHS.subject),
@@ -40,11 +42,11 @@ export function formatMail(mail: InboxMail, parsed: ParsedMail, events: readonly
   )
   const timeline = events.map(
     ({ sequence, createdAt, type, recipient, data }) =>
-      `  ${String(sequence).padStart(3)}  ${createdAt.toISOString()}  ${type.padEnd(16)} ${recipient}` +
+      `  ${String(sequence).padStart(3)}  ${timeText(createdAt)}  ${type.padEnd(16)} ${recipient}` +
       (data === null ? '' : `  ${JSON.stringify(data)}`),
   )
   return [
-    `Mail ${hexOf(mail.id)}, received ${mail.receivedAt.toISOString()}`,
+    `Mail ${hexOf(mail.id)}, received ${timeText(mail.receivedAt)}`,
     `Envelope  ${mail.mailFrom === '' ? '<>' : mail.mailFrom} -> ${mail.rcptTo}`,
     `TLS       ${mail.tls ?? 'none'}`,
     `Message   ${mail.messageId === null ? 'not sent by this system' : `em_${hexOf(mail.messageId)}`}`,
@@ -67,7 +69,8 @@ export function formatMail(mail: InboxMail, parsed: ParsedMail, events: readonly
       .map((line) => `  ${line}`),
     ...(parsed.attachments.length > 0 ? ['', 'Attachments'] : []),
     ...parsed.attachments.map(
-      ({ filename, contentType, size }) => `  ${filename ?? 'without a name'} (${contentType}, ${size} bytes)`,
+      ({ filename, contentType, size }) =>
+        `  ${filename ?? 'without a name'} (${contentType}, ${countText(size, 'byte')})`,
     ),
   ].map((line) => line.replace(/[\p{Cc}\p{Cf}]/gu, (character) => (character === '\t' ? ' ' : '')))
 }
@@ -119,10 +122,6 @@ function signatures(results: readonly DkimResult[]): string {
   return results.length === 0
     ? 'none'
     : results.map(({ result, algorithm }) => `${result} (${algorithm.split('-')[0]})`).join(', ')
-}
-
-function formatTime(date: Date): string {
-  return date.toISOString().slice(0, 19).replace('T', ' ')
 }
 
 function orNone(lines: readonly string[], none: string): readonly string[] {

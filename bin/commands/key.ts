@@ -1,10 +1,14 @@
 /** `mailstead key`: API keys. A secret key is shown only once, when it is created. */
-import { type CliActions, type CommandCall, type CommandIo, runActions, UsageError } from '#bin/cli/actions.ts'
+import { runActions } from '#bin/cli/actions.ts'
+import { type CliActions, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
+import { timeText } from '#bin/terminal/time-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { requireWorkspace } from '#bin/cli/find-workspace.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
+import { lowerCaseLetters } from '#config/settings/readers.ts'
 import { deactivateKey, type KeyRow, listKeys } from '#src/auth/key-list.ts'
+import { replaceKeyPrefix, resolveKeyPrefix } from '#src/auth/key-prefix.ts'
 import { createKey, type CreatedKey } from '#src/auth/keys.ts'
 import { ALL_SCOPES, parseScopes, type KeyScope } from '#src/auth/scopes.ts'
 import type { Context } from '#src/context.ts'
@@ -32,6 +36,12 @@ const INVALID_OPTIONS = {
 
 const ACTIONS: CliActions = {
   create: {
+    summary: 'create an API key; the secret is shown once',
+    examples: [
+      'create --workspace Acme --type admin',
+      'create --workspace Acme --type admin --scopes campaigns:read,contacts:read --name Reports',
+      'create --workspace Acme --type regular --domain example.com',
+    ],
     usage:
       'create --workspace ID --type admin|regular [--scopes all|a,b] [--domain D | --account ID] ' +
       '[--name N] [--expires ISO]',
@@ -42,6 +52,8 @@ const ACTIONS: CliActions = {
     },
   },
   list: {
+    summary: 'list API keys and when each was last used',
+    examples: ['list', 'list --workspace Acme'],
     usage: 'list [--workspace ID]',
     options: ['workspace'],
     run: (call) =>
@@ -59,7 +71,7 @@ const ACTIONS: CliActions = {
             row.workspaceId,
             row.kind,
             formatState(row),
-            row.lastUsedAt?.toISOString() ?? 'never',
+            row.lastUsedAt === null ? 'never' : timeText(row.lastUsedAt),
             formatPermissions(row),
             row.name,
           ]),
@@ -83,6 +95,8 @@ const ACTIONS: CliActions = {
       }),
   },
   deactivate: {
+    summary: 'stop a key for good',
+    examples: ['deactivate 01a2030f-9f42-7000-bd8c-d55ffa802841'],
     usage: 'deactivate ID',
     arguments: [1, 1],
     run: (call) => {
@@ -94,10 +108,38 @@ const ACTIONS: CliActions = {
       })
     },
   },
+  prefix: {
+    summary: 'change the prefix with which new keys begin',
+    examples: ['prefix acme'],
+    usage: 'prefix NAME',
+    arguments: [1, 1],
+    run: (call) => {
+      const name = readPrefix(call.argument(0))
+      return withContext(
+        call.io,
+        async ({ db }) => {
+          await replaceKeyPrefix(db, name)
+          const text =
+            `New keys begin with ${name}. Keys that exist keep their prefix and stay valid. ` +
+            `Set KEY_PREFIX=${name} wherever the setting is set, and restart Mailstead.`
+          return call.respond(text, { prefix: name })
+        },
+        { acceptsKeyPrefix: true },
+      )
+    },
+  },
 }
 
 export function run(args: string[], io?: CommandIo): Promise<number> {
   return runActions('key', ACTIONS, args, io)
+}
+
+function readPrefix(text: string): string {
+  try {
+    return lowerCaseLetters(text)
+  } catch {
+    throw new UsageError('the prefix must be 1 to 32 lower-case letters')
+  }
 }
 
 function readKeyOptions(call: CommandCall): KeyOptions {
@@ -141,7 +183,7 @@ function readExpiry(text: string | null): Date | null {
 async function create({ db, config }: Context, call: CommandCall, options: KeyOptions): Promise<number> {
   const workspace = await requireWorkspace(db, options.workspace)
   const common = {
-    prefix: config.keyPrefix,
+    prefix: await resolveKeyPrefix(db, config),
     workspaceId: workspace.id,
     name: options.name,
     expiresAt: options.expiresAt,

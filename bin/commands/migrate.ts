@@ -1,11 +1,14 @@
 /** `mailstead migrate`: migrates the database to this version. Idempotent; concurrent runs wait for each other. */
-import { type CliAction, type CommandIo, runAction } from '#bin/cli/actions.ts'
+import { runAction } from '#bin/cli/actions.ts'
+import type { CliAction, CommandIo } from '#bin/cli/call.ts'
 import { explainDatabase, withDatabase } from '#bin/cli/context.ts'
 import { loadConfig } from '#config/load.ts'
 import { migrate } from '#src/stores/migrate.ts'
 import { listMigrations } from '#src/stores/migrations.ts'
 
 const ACTION: CliAction = {
+  summary: 'migrate the database to this version',
+  examples: [''],
   usage: '',
   run: (call) =>
     withDatabase(loadConfig(call.io.env), call.io, async (databaseUrl) => {

@@ -11,8 +11,7 @@ import { createDatabase } from '#test/support/stores.ts'
 const PROGRAM = join(import.meta.dirname, '../mailstead.ts')
 const NOBODY = '127.0.0.1:1'
 
-describe('mailstead mta', function () {
-  this.timeout(60_000)
+describe('mailstead mta', () => {
   let dataDir: string
   let database: { readonly url: string; drop(): Promise<void> }
   before(async () => {
@@ -39,8 +38,10 @@ describe('mailstead mta', function () {
         PATH: process.env['PATH'],
         DATA_DIR: dataDir,
         MASTER_KEY: '5a'.repeat(32),
-        HOSTNAME: 'mta.sender.example',
+        MODE: 'live',
+        MAILSTEAD_HOSTNAME: 'mta.sender.example',
         LOG_LEVEL: 'warn',
+        KEEP_ROOT: 'true',
         REDIS_URL: `redis://${NOBODY}`,
         DATABASE_URL: database.url,
         ...env,

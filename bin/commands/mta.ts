@@ -3,10 +3,9 @@
  * `--any-port` for the built-in receiver, and gives the ports that it reports to the other roles.
  */
 import { parseArgs } from 'node:util'
-import { attachStores } from '#bin/supervisor/stores.ts'
-import { loadConfig } from '#config/load.ts'
 import { main, ROLE_NAMES } from '#mta/main.ts'
-import { runRole } from './role.ts'
+import { KEY_ROLES, type KeyRole } from '#src/crypto/purposes.ts'
+import { runRoles } from './restricted-role.ts'
 
 const DEFAULT_ROLE = 'outbound'
 
@@ -17,12 +16,13 @@ export async function run(args: string[]): Promise<number> {
     return 2
   }
   const { roles, anyPort } = options
-  const config = attachStores(loadConfig())
-  return runRole(processName(roles), config.dataDir, (stop) => main(config, roles, { stop, anyPort }))
+  return runRoles(processName(roles), roles, ({ config, stop, onOpened }) =>
+    main(config, roles, { stop, anyPort, onOpened }),
+  )
 }
 
 interface Options {
-  readonly roles: string[]
+  readonly roles: readonly KeyRole[]
   readonly anyPort: boolean
 }
 
@@ -39,7 +39,8 @@ function readOptions(args: string[]): Options | string {
       .filter((role) => role !== '')
     const unknown = roles.find((role) => !ROLE_NAMES.includes(role))
     if (unknown !== undefined) return `unknown role ${JSON.stringify(unknown)}`
-    return roles.length === 0 ? 'no role given' : { roles, anyPort: values['any-port'] }
+    const known = roles.flatMap((name) => KEY_ROLES.find((role) => role === name) ?? [])
+    return known.length === 0 ? 'no role given' : { roles: known, anyPort: values['any-port'] }
   } catch (error) {
     return error instanceof Error ? error.message : String(error)
   }

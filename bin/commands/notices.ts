@@ -1,7 +1,10 @@
 /** `mailstead notices`: problems that only the operator can fix, newest first; `ack` acknowledges them. */
-import { userInfo } from 'node:os'
-import { type CliAction, type CliActions, type CommandIo, runAction, runActions, UsageError } from '#bin/cli/actions.ts'
+import { countText } from '#bin/terminal/plural.ts'
+import { operatorName } from '#bin/cli/operator-name.ts'
+import { runAction, runActions } from '#bin/cli/actions.ts'
+import { type CliAction, type CliActions, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
+import { timeText } from '#bin/terminal/time-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { acknowledgeNotices, listNotices } from '#src/operator/notices.ts'
@@ -9,16 +12,18 @@ import { acknowledgeNotices, listNotices } from '#src/operator/notices.ts'
 const MAX_NOTICES = 1000
 
 const LIST: CliAction = {
+  summary: 'list problems that only the operator can fix, newest first',
+  examples: ['list', 'list --all'],
   usage: 'list [--all]',
   flags: ['all'],
   run: (call) =>
     withContext(call.io, async ({ db }) => {
-      const notices = await listNotices(db, { all: call.has('all'), limit: MAX_NOTICES })
+      const { items: notices } = await listNotices(db, { all: call.has('all'), limit: MAX_NOTICES })
       const rows = notices.map((one) => [
         one.id,
         one.kind,
         String(one.count),
-        one.lastSeen.toISOString(),
+        timeText(one.lastSeen),
         one.subject,
         one.acknowledgedAt === null ? one.text : `(acknowledged) ${one.text}`,
       ])
@@ -37,6 +42,8 @@ const LIST: CliAction = {
 }
 
 const ACK: CliAction = {
+  summary: 'acknowledge a notice, or all',
+  examples: ['ack 01a2030f-9f42-7000-bd8c-d55ffa802841', 'ack all'],
   usage: 'ack ID|all',
   arguments: [1, 1],
   run: (call) => {
@@ -49,9 +56,12 @@ const ACK: CliAction = {
         now: new Date(clock.now()),
       })
       if (done === 0 && word !== 'all') return call.fail('No open notice has this id. See mailstead notices.')
-      return call.respond(`${done} notices are acknowledged. If a problem occurs again, a new notice appears.`, {
-        acknowledged: done,
-      })
+      return call.respond(
+        `${countText(done, 'notice')} acknowledged. If a problem occurs again, a new notice appears.`,
+        {
+          acknowledged: done,
+        },
+      )
     })
   },
 }
@@ -64,12 +74,4 @@ export function run(args: string[], io?: CommandIo): Promise<number> {
   return first.startsWith('--') && first !== '--help'
     ? runAction('notices', LIST, args, io)
     : runActions('notices', ACTIONS, args, io)
-}
-
-function operatorName(): string {
-  try {
-    return `command line, ${userInfo().username}`
-  } catch {
-    return 'command line' // a user id without a name
-  }
 }

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { assert, expect } from 'chai'
 import { Client } from 'pg'
+import { APPLICATION_ROLE, superuserUrl } from '#bin/supervisor/postgres-access.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
 import { listMigrations } from '#src/stores/migrations.ts'
 import { runCommand, type CommandResult, type CommandMain } from '#test/support/command.ts'
@@ -30,12 +31,11 @@ describe("the operator's commands", () => {
   let dataDir: string
   let env: Record<string, string>
 
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     database = await createDatabase()
     dns = await startDns({})
     dataDir = mkdtempSync('/tmp/mailstead-test-cli-')
-    env = { DATABASE_URL: database.url, DATA_DIR: dataDir, DNS_SERVERS: dns.server, HOSTNAME: 'mail.example.net' }
+    env = { DATABASE_URL: database.url, DATA_DIR: dataDir, DNS_SERVERS: dns.server, MAILSTEAD_HOSTNAME: 'mx.op.com' }
   })
   after(async () => {
     await dns.stop()
@@ -261,13 +261,13 @@ describe("the operator's commands", () => {
 
   it('migrate a database, and name the command when migrations are pending', async () => {
     const name = `empty_${process.pid}`
-    const client = new Client({ connectionString: database.url })
+    const client = new Client({ connectionString: superuserUrl(database.url) })
     await client.connect()
     const url = new URL(database.url)
     url.pathname = `/${name}`
     const before = env
     try {
-      await client.query(`CREATE DATABASE ${name} TEMPLATE template0`)
+      await client.query(`CREATE DATABASE ${name} OWNER ${APPLICATION_ROLE} TEMPLATE template0`)
       env = { ...env, DATABASE_URL: url.href }
       await expect(call(workspace, 'list')).to.be.rejectedWith(UserError, /mailstead migrate/)
       assert.deepEqual((await call(runMigrate, '--json')).json['migrations'], listMigrations())

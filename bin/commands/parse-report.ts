@@ -3,10 +3,13 @@
  * status and class, and the Message-ID of the original mail. Needs no database and no settings.
  */
 import { buffer } from 'node:stream/consumers'
-import { type CliAction, type CommandIo, runAction } from '#bin/cli/actions.ts'
+import { runAction } from '#bin/cli/actions.ts'
+import type { CliAction, CommandIo } from '#bin/cli/call.ts'
 import { parseReport } from '#mta/classify/report.ts'
 
 const ACTION: CliAction = {
+  summary: 'parse a bounce or complaint from stdin and print it as JSON',
+  examples: ['< bounce.eml'],
   usage: '< mail.eml',
   run: async (call) => {
     const { kind, recipients, feedbackType, originalMessageId } = parseReport(await buffer(process.stdin))

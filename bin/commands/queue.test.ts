@@ -3,10 +3,12 @@ import { assert } from 'chai'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { hexOf, newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { runCommand, type CommandResult } from '#test/support/command.ts'
+import { runCommand, type CommandMain, type CommandResult } from '#test/support/command.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { testRecipients, submissionOf } from '#test/support/submission.ts'
+import { run as link } from './link.ts'
 import { run } from './queue.ts'
+import { run as workspace } from './workspace.ts'
 
 interface Done extends CommandResult {
   readonly json: Record<string, unknown> & readonly Record<string, unknown>[]
@@ -26,8 +28,9 @@ describe('mailstead queue', () => {
   })
   after(() => ctx.close())
 
-  async function call(...args: string[]): Promise<Done> {
-    const ended = await runCommand(run, args, { DATABASE_URL: ctx.databaseUrl, REDIS_URL: ctx.redisUrl })
+  const call = (...args: string[]): Promise<Done> => callOf(run, ...args)
+  async function callOf(command: CommandMain, ...args: string[]): Promise<Done> {
+    const ended = await runCommand(command, args, { DATABASE_URL: ctx.databaseUrl, REDIS_URL: ctx.redisUrl })
     return {
       ...ended,
       json: (args.includes('--json') && ended.out !== '' ? JSON.parse(ended.out) : []) as Done['json'],
@@ -59,7 +62,11 @@ describe('mailstead queue', () => {
       (await call('suspend', 'Slow.example', '--reason', 'asked')).out,
       /^Mail to slow\.example waits until you resume it: mailstead queue resume slow\.example$/m,
     )
-    assert.strictEqual((await call('suspend', '--workspace', workspaceId, '--until', '2099-01-01')).code, 0)
+    const scopeOf = async (...more: string[]): Promise<unknown> =>
+      (await call('suspend', '--workspace', workspaceId, '--until', '2099-01-01', '--json', ...more)).json['scope']
+    assert.deepEqual([await scopeOf(), await scopeOf('--mail-only')], ['all', 'mail'])
+    const why = /suspended: workspace .* \(suspended by the operator\) until 2099-01-01T00:00:00\.000Z/
+    assert.match((await call('list', '--limit', '1')).out, why)
     assert.match(
       (await call('status')).out,
       /suspended: domain slow\.example \(asked\)\nsuspended: workspace .* until 2099-01-01T00:00:00\.000Z/,
@@ -68,6 +75,25 @@ describe('mailstead queue', () => {
     assert.deepEqual([resumed.code, resumed.json['resumed']], [0, 'slow.example'])
     assert.strictEqual((await call('resume', 'slow.example')).code, 1)
     assert.strictEqual((await call('resume', '--workspace', workspaceId)).code, 0)
+  })
+  it('a workspace that abuses the service is suspended with its keys, or only paused', async () => {
+    const suspended = await callOf(workspace, 'suspend', workspaceId, '--reason', 'phishing')
+    assert.match(suspended.out, /its keys get 403,\nand its links, pages and hosted mail are switched off/)
+    assert.match((await call('status')).out, /suspended: workspace .* \(phishing\), with its keys and links/)
+    await callOf(workspace, 'pause', workspaceId)
+    assert.notMatch((await call('status')).out, /with its keys and links/)
+    assert.strictEqual((await callOf(workspace, 'resume', workspaceId)).code, 0)
+  })
+  it('a link is blocked by its target, listed and unblocked', async () => {
+    const url = 'https://phish.example/login'
+    const blocked = await callOf(link, 'block', `${url}#now`, '--reason', 'reported\u001b[2J')
+    assert.match(blocked.out, /^The link to https:\/\/phish\.example\/login is blocked/)
+    const listed = await callOf(link, 'list', '--json')
+    assert.deepEqual([listed.json[0]?.['kind'], listed.json[0]?.['subject']], ['url', url])
+    assert.ok(!(await callOf(link, 'list')).out.includes('\u001b'))
+    assert.strictEqual((await callOf(link, 'unblock', url)).code, 0)
+    assert.strictEqual((await callOf(link, 'unblock', url)).code, 1)
+    assert.match((await callOf(link, 'block', 'no link')).err, /give a link/)
   })
   it('lists suspended receivers with rule and times, resumes them, and escapes their replies', async () => {
     const hostile = '421 4.7.0 [TS04]\u001b[2J\u001b]0;owned\u0007\u009b31m<script>\r\nbulk  queued  9'
@@ -129,7 +155,7 @@ describe('mailstead queue', () => {
     const { json } = await call('actions', '--json')
     assert.deepEqual(
       json.map(({ verb }) => verb),
-      ['bounce', 'drop', 'retry', 'resume', 'resume', 'resume', 'suspend', 'suspend'].slice(0, json.length),
+      ['bounce', 'drop', 'retry', 'resume', 'resume', 'resume', 'suspend', 'suspend', 'suspend'].slice(0, json.length),
     )
     assert.match(String(json[0]?.['by']), /^command line/)
   })

@@ -3,8 +3,11 @@
  * combine; without one an action applies to all mail. The endpoints below /admin call the same functions. A long action
  * reports its progress; the worker completes one that is interrupted.
  */
-import { userInfo } from 'node:os'
-import { type CliAction, type CommandCall, type CommandIo, runActions, UsageError } from '#bin/cli/actions.ts'
+import { countText } from '#bin/terminal/plural.ts'
+import { timeText } from '#bin/terminal/time-text.ts'
+import { operatorName } from '#bin/cli/operator-name.ts'
+import { runActions } from '#bin/cli/actions.ts'
+import { type CliAction, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { FILTER_USAGE, FILTERS, readFilter, readSuspensionTarget, readUntil } from '#bin/queue/filter-options.ts'
 import { VIEW_ACTIONS } from '#bin/queue/view-actions.ts'
@@ -17,21 +20,11 @@ import { waitUntilReady } from '#src/stores/redis.ts'
 
 const SUSPENDABLE_USAGE = `DOMAIN|'*'|--site S|--workspace W|--campaign C`
 const REDIS_WAIT_MS = 2000
-/** The time between two lines of progress. */
-const NOTIFY_TIMEOUT_MS = 2000
 
 /** Without Redis the change is stored, but takes effect later; prints that on stderr. */
 async function notifyRedis(ctx: Context, call: CommandCall): Promise<void> {
   if (!(await waitUntilReady(ctx.redis, REDIS_WAIT_MS)))
     call.io.err('Redis does not answer; the change takes effect when it does.\n')
-}
-
-function operatorName(): string {
-  try {
-    return `command line, ${userInfo().username}`
-  } catch {
-    return 'command line' // a user id without a name
-  }
 }
 
 /** Runs an action on mail to its end and prints its progress on stderr. */
@@ -41,16 +34,15 @@ async function applyAction(call: CommandCall, verb: MailVerb): Promise<number> {
     await notifyRedis(ctx, call)
     const reason = call.option('reason') ?? MAIL_VERBS[verb].defaultReason
     const { id } = await beginAction(ctx, { verb, filter, reason, by: operatorName() })
-    let [seen, moved, toldAt] = [0, 0, performance.now()]
+    const progress = call.progress()
+    let [seen, moved] = [0, 0]
     await continueAction(ctx, id, Infinity, (slice, done) => {
       seen += slice
       moved += done
-      if (performance.now() - toldAt < NOTIFY_TIMEOUT_MS) return
-      toldAt = performance.now()
-      call.io.err(`${seen} checked, ${moved} changed\n`)
-    })
+      progress.report(null, `${countText(seen, 'recipient')} checked, ${moved} changed`)
+    }).finally(() => progress.end())
     const action = await findAction(ctx.db, id)
-    return call.respond(`${action?.moved ?? moved} recipients: ${MAIL_VERBS[verb].summary}.`, {
+    return call.respond(`${countText(action?.moved ?? moved, 'recipient')}: ${MAIL_VERBS[verb].summary}.`, {
       action: id,
       state: action?.state,
       moved: action?.moved,
@@ -80,11 +72,15 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
   count: VIEW_ACTIONS.count,
   list: VIEW_ACTIONS.list,
   retry: {
+    summary: 'retry mail now',
+    examples: ['retry --domain example.com'],
     usage: `retry ${FILTER_USAGE} [--reason WHY]`,
     options: [...FILTERS, 'reason'],
     run: (call) => applyAction(call, 'retry'),
   },
   drop: {
+    summary: 'cancel mail for good',
+    examples: ["drop --campaign 01a2030f-9f42-7000-bd8c-d55ffa802841 --yes --reason 'wrong list'"],
     usage: `drop ${FILTER_USAGE} --yes [--bounce] [--reason WHY]`,
     options: [...FILTERS, 'reason'],
     flags: ['yes', 'bounce'],
@@ -95,8 +91,16 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
     },
   },
   suspend: {
-    usage: `suspend ${SUSPENDABLE_USAGE} [--reason WHY] [--until TIME]`,
+    summary: 'hold mail until it is resumed',
+    examples: [
+      "suspend example.com --reason 'their postmaster asked'",
+      'suspend --workspace Acme --until 2031-05-04T10:00:00Z',
+      'suspend --workspace Acme --mail-only # its keys and links work',
+      "suspend '*' # all mail",
+    ],
+    usage: `suspend ${SUSPENDABLE_USAGE} [--mail-only] [--reason WHY] [--until TIME]`,
     options: [...SUSPENDABLE, 'reason', 'until'],
+    flags: ['mail-only'],
     arguments: [0, 1],
     run: (call) => {
       const until = readUntil(call)
@@ -104,22 +108,27 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
         const stopped = await readSuspensionTarget(call, ctx)
         const reason = call.option('reason') ?? 'suspended by the operator'
         await notifyRedis(ctx, call)
-        await suspend(ctx, stopped, reason, until)
+        const scope = stopped.kind === 'workspace' && !call.has('mail-only') ? 'all' : 'mail'
+        await suspend(ctx, { ...stopped, scope }, reason, until)
         await recordAction(
           ctx,
           { verb: 'suspend', subject: { [stopped.kind]: stopped.subject }, reason, by: operatorName() },
           'done',
         )
-        const end = until === null ? `you resume it: mailstead queue resume ${named(stopped)}` : until.toISOString()
-        return call.respond(`${shown(stopped)} waits until ${end}`, {
+        const end = until === null ? `you resume it: mailstead queue resume ${named(stopped)}` : timeText(until)
+        const all = scope === 'all' ? `; its keys, links and pages are closed (--mail-only: only the mail)` : ''
+        return call.respond(`${shown(stopped)} waits until ${end}${all}`, {
           suspended: stopped.subject,
           kind: stopped.kind,
+          scope,
           until,
         })
       })
     },
   },
   resume: {
+    summary: 'send suspended mail again',
+    examples: ['resume example.com', 'resume --receiver gmail'],
     usage: `resume ${SUSPENDABLE_USAGE}|--receiver NAME`,
     options: [...SUSPENDABLE, 'receiver'],
     arguments: [0, 1],

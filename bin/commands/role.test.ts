@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
+import { until } from '#test/support/until.ts'
 
 /** A role that reports its stop, and ends immediately or never. */
 const ROLE = `
@@ -13,7 +14,8 @@ const stop = async () => {
   if (process.env.HANGS) await new Promise(() => {})
   clearInterval(timer)
 }
-process.exitCode = await runRole('test', process.env.DATA_DIR, async () => {
+const files = { dataDir: process.env.DATA_DIR, healthFile: process.env.HEALTH_FILE ?? null }
+process.exitCode = await runRole('test', files, async () => {
   process.stdout.write('started\\n')
   return { stop }
 })
@@ -70,6 +72,26 @@ describe('a role', () => {
       },
     ],
   ]
+  it('shows that it works by its health file, if it has no supervisor', async () => {
+    const healthFile = join(dataDir, 'alive')
+    const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', ROLE], {
+      env: { ...process.env, DATA_DIR: dataDir, HEALTH_FILE: healthFile },
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    await until(() => existsSync(healthFile))
+    child.kill('SIGTERM')
+    assert.deepEqual(await once(child, 'exit'), [0, null])
+    assert.strictEqual(existsSync(healthFile), false)
+  })
+
+  it('leaves the health file to its supervisor', async () => {
+    const healthFile = join(dataDir, 'alive')
+    const { child, exit } = await start({ HEALTH_FILE: healthFile })
+    child.kill('SIGTERM')
+    await exit
+    assert.strictEqual(existsSync(healthFile), false)
+  })
+
   for (const [what, end] of ends) {
     it(`stops in order at ${what}`, async () => {
       const { child, said, exit } = await start()

@@ -1,5 +1,6 @@
 /** `mailstead settings`: prints every setting by group. The page docs/reference/settings.md is this output. */
-import { type CliAction, type CommandIo, runAction } from '#bin/cli/actions.ts'
+import { runAction } from '#bin/cli/actions.ts'
+import type { CliAction, CommandIo } from '#bin/cli/call.ts'
 import { type Setting, SETTING_GROUPS } from '#config/schema.ts'
 import { code, markdownTable } from '#src/platform/markdown-table.ts'
 
@@ -13,6 +14,8 @@ every invalid setting.
 `
 
 const ACTION: CliAction = {
+  summary: 'print all settings with their defaults',
+  examples: ['', '--json'],
   usage: '',
   run: (call) => Promise.resolve(call.respond(settingsPage().trimEnd(), settingsJson())),
 }

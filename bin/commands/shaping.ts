@@ -1,7 +1,10 @@
 /** `mailstead shaping`: validates the shaping file, replays past replies against it, and lists and ends suspensions. */
+import { countText } from '#bin/terminal/plural.ts'
 import { readFileSync } from 'node:fs'
-import { type CliActions, type CommandCall, type CommandIo, runActions, UsageError } from '#bin/cli/actions.ts'
+import { runActions } from '#bin/cli/actions.ts'
+import { type CliActions, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
+import { timeText } from '#bin/terminal/time-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { loadConfig } from '#config/load.ts'
 import type { ShapingProblem, Shaping } from '#src/shaping/shaping-file.ts'
@@ -19,6 +22,8 @@ const DAY_MS = 86_400_000
 
 const ACTIONS: CliActions = {
   check: {
+    summary: 'validate a shaping file',
+    examples: ['check my-shaping.yaml'],
     usage: 'check [FILE]',
     arguments: [0, 1],
     run: (call) => {
@@ -30,6 +35,8 @@ const ACTIONS: CliActions = {
     },
   },
   replay: {
+    summary: 'show what a file would have done with the replies of the last days',
+    examples: ['replay my-shaping.yaml --days 7'],
     usage: 'replay FILE [--days N]',
     options: ['days'],
     arguments: [1, 1],
@@ -53,6 +60,8 @@ const ACTIONS: CliActions = {
     },
   },
   status: {
+    summary: 'list receivers that are suspended or slowed down',
+    examples: ['status'],
     usage: 'status',
     run: (call) =>
       withContext(call.io, async ({ db, clock }) => {
@@ -83,6 +92,8 @@ const ACTIONS: CliActions = {
       }),
   },
   resume: {
+    summary: 'send to a suspended receiver again',
+    examples: ['resume gmail'],
     usage: 'resume RECEIVER',
     arguments: [1, 1],
     run: (call) =>
@@ -95,12 +106,13 @@ const ACTIONS: CliActions = {
 }
 
 function suspensionLine({ pace, source, until, rule, reply }: ReceiverSuspension): string {
-  return `${pace} is suspended${fromText(source)} until ${until.toISOString()} by rule ${rule}: ${reply}`
+  return `${pace} is suspended${fromText(source)} until ${timeText(until)} by rule ${rule}: ${reply}`
 }
 
 function learnedLine({ pace, source, connections, reducedAtMs: slowedAtMs }: StoredLimit): string {
-  const at = new Date(slowedAtMs).toISOString()
-  return `${pace}${fromText(source)} takes ${Math.floor(connections)} connections at once, as learned at ${at}`
+  const at = timeText(new Date(slowedAtMs))
+  const limit = countText(Math.floor(connections), 'connection')
+  return `${pace}${fromText(source)} takes ${limit} at once, as learned at ${at}`
 }
 
 function readText(file: string): string {
@@ -133,7 +145,7 @@ function readValidFile(call: CommandCall, file: string): Shaping | null {
 }
 
 function replayText({ replies, receivers, changes }: Replay, days: number): string {
-  if (replies === 0) return `No receiver deferred or refused mail in the last ${days} days.`
+  if (replies === 0) return `No receiver deferred or refused mail in the last ${countText(days, 'day')}.`
   const counts = ({ suspend, slow, tell, nothing }: ActionCounts): string =>
     `${suspend} suspend, ${slow} slow, ${tell} tell, ${nothing} nothing`
   const table = tableText(

@@ -9,13 +9,41 @@ import {
   readlinkSync,
   realpathSync,
   rmSync,
+  statSync,
 } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { Client } from 'pg'
+import { roleAccount } from '#bin/supervisor/role-accounts.ts'
+import type { KeyRole } from '#src/crypto/purposes.ts'
+import { canRead, logIn, rightsOf } from '#test/support/role-rights.ts'
 
 const PROGRAM = join(import.meta.dirname, '../mailstead.ts')
+
+/** The pid files of the roles in sandbox mode. */
+const PID_FILES: Readonly<Record<KeyRole, string>> = {
+  api: 'api',
+  outbound: 'mta',
+  submission: 'mta-submission',
+  inbound: 'mta-inbound',
+  sandbox: 'sandbox',
+  worker: 'worker',
+}
+
+/** A port that only root may open. */
+async function freeLowPort(): Promise<number> {
+  for (let port = 600 + (process.pid % 400); ; port++) {
+    const server = createServer().listen(port)
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    server.close()
+    if (isFree) return port
+  }
+}
 
 interface Started {
   readonly child: ChildProcess
@@ -24,8 +52,7 @@ interface Started {
   readonly exit: Promise<unknown>
 }
 
-describe('mailstead start', function () {
-  this.timeout(120_000)
+describe('mailstead start', () => {
   let dataDir: string
 
   before(() => {
@@ -95,6 +122,49 @@ describe('mailstead start', function () {
     assert.deepEqual(readdirSync(join(dataDir, 'run')), [])
   })
 
+  const pidOf = (name: string): number => Number(readFileSync(join(dataDir, 'run', `${name}.pid`), 'utf8'))
+
+  /** No user has two roles, nor the stores. */
+  function assertUsers(pids: readonly (readonly [role: KeyRole, pid: number])[]): void {
+    const rights = pids.map(([role, pid]) => ({ role, threads: rightsOf(pid) }))
+    for (const { role, threads } of rights) {
+      const { uid, gid, storesGroup } = roleAccount([role])
+      const groups = String(storesGroup)
+      assert.deepEqual(threads, [{ uid, gid, groups, capabilities: 0n, hasNoNewPrivileges: true }], role)
+    }
+    const { uid: storesUser } = statSync(join(dataDir, 'stores/postgres'))
+    const users = [0, storesUser, ...rights.map(({ threads }) => threads[0]?.uid)]
+    assert.strictEqual(new Set(users).size, pids.length + 2)
+  }
+
+  function assertOwnFilesOnly(role: KeyRole): void {
+    const secrets = ['master.key', 'admin.token', 'operator.json', 'server-tls.json', 'run/stores.json', 'log/api.log']
+    const folders = ['stores/postgres', 'stores/redis', 'stores/sock']
+    for (const name of [...secrets, ...folders]) assert.isFalse(canRead(role, join(dataDir, name)), name)
+    assert.strictEqual(canRead(role, join(dataDir, 'journal')), role === 'outbound')
+  }
+
+  it('as root: each role has a user of its own, no capability, and only its own files', async function () {
+    if (process.getuid?.() !== 0) this.skip() // only root can start processes as other users
+    const port = await freeLowPort()
+    const one = start({ SUBMISSION_PORT: String(port) })
+    await ready(one)
+    const pids = Object.entries(PID_FILES).map(([role, name]) => [role as KeyRole, pidOf(name)] as const)
+    assertUsers(pids)
+    const ports = JSON.parse(readFileSync(join(dataDir, 'run/submission-ports.json'), 'utf8')) as { plain: number }
+    assert.strictEqual(ports.plain, port, 'the port below 1024 that was set')
+    for (const [role, pid] of pids) {
+      assertOwnFilesOnly(role)
+      for (const [other] of pids)
+        for (const name of ['environ', 'maps', 'fd']) assert.isFalse(canRead(other, `/proc/${pid}/${name}`), name)
+      const socket = join(dataDir, 'stores/sock/.s.PGSQL.5432')
+      assert.deepEqual([logIn(role, socket, 'mailstead_app'), logIn(role, socket, 'mailstead')], ['R', 'E'])
+    }
+    one.child.kill('SIGTERM')
+    assert.strictEqual(await one.exit, 0, one.output())
+    assert.deepEqual(readdirSync(join(dataDir, 'run')), [])
+  })
+
   it('keeps the data, and refuses a second instance', async () => {
     const one = start()
     await ready(one)
@@ -129,15 +199,17 @@ describe('mailstead start', function () {
     assert.deepEqual(leftovers(), [])
   })
 
-  it('leaves no process running when it is killed, and starts again afterwards', async () => {
+  it('leaves no process running when it is killed, and starts again afterwards, also on a drained node', async () => {
     const one = start()
     await ready(one)
+    while ((await query('UPDATE nodes SET is_draining = true RETURNING name')) === undefined) await sleep(20)
     one.child.kill('SIGKILL')
     await one.exit
     await nothingLeft()
     assert.ok(existsSync(join(dataDir, 'run/lock')))
     const two = start()
     await ready(two)
+    assert.match(two.output(), /This node is drained: .*`mailstead node undrain /)
     assert.strictEqual(await query('SELECT x FROM kept'), 42)
     two.child.kill('SIGTERM')
     assert.strictEqual(await two.exit, 0, two.output())

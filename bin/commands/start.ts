@@ -5,22 +5,26 @@
  * processes that die are restarted.
  */
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RoleProcesses, listRoles, startRoleProcesses } from '#bin/supervisor/children.ts'
 import { compileAhead } from '#bin/supervisor/compile-ahead.ts'
+import { startHeartbeat } from '#bin/service/heartbeat.ts'
+import { connectServiceManager } from '#bin/service/service-manager.ts'
 import { type DataLock, acquireLock } from '#bin/supervisor/lock.ts'
 import { lockFile, openStores, type RunningStores } from '#bin/supervisor/stores.ts'
 import { reasonOf, UserError } from '#bin/supervisor/user-error.ts'
 import { environment } from '#config/environment.ts'
 import { type Config, loadConfig } from '#config/load.ts'
-import { loadMasterKey } from '#src/crypto/encryption.ts'
+import { loadMasterKeys } from '#src/crypto/master-key.ts'
 import { deriveRoleKeys } from '#src/crypto/role-keys.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
+import { UnsuitableStoreError } from '#src/stores/store-errors.ts'
 import { migrate } from '#src/stores/migrate.ts'
-import { printBanner, provision } from './first-run.ts'
+import { agreeOnInstallation, printBanner, provision } from './first-run.ts'
+import { reportWhatIsMissing } from './live-report.ts'
 import { aborted, watchForStop } from './stop-signal.ts'
 
 /** How long to wait for an external PostgreSQL. */
@@ -51,18 +55,25 @@ export async function run(args: string[]): Promise<number> {
 /** Starts everything in order, waits for the stop signal, and stops in reverse order, also after a failed start. */
 async function serve(config: Config, stop: AbortSignal): Promise<void> {
   const undo: (() => Promise<void>)[] = []
+  const manager = connectServiceManager()
   try {
     const compiled = compileAhead()
     const stores = await openStores(config, printLine, stop)
     undo.unshift(() => stores.stop())
     await migrateWhenReachable(stores.databaseUrl, stop)
+    await agreeOnInstallation({ ...config, databaseUrl: stores.databaseUrl })
     stop.throwIfAborted()
     await compiled
     const children = await startAllRoles(config, stores, stop)
-    undo.unshift(() => children.stop())
+    undo.unshift(() => children.stop().finally(() => removeRunFiles(config)))
     await awaitReady(config, stop)
     printBanner(await provision({ ...config, databaseUrl: stores.databaseUrl, redisUrl: stores.redisUrl }))
+    manager.ready()
+    const heartbeat = startHeartbeat(config.healthFile, manager)
+    undo.push(() => Promise.resolve(heartbeat.stop()))
+    await reportWhatIsMissing({ ...config, databaseUrl: stores.databaseUrl }, printLine)
     await aborted(stop)
+    manager.stopping()
   } catch (error) {
     if (!stop.aborted) throw error
   } finally {
@@ -72,7 +83,7 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
 }
 
 function startAllRoles(config: Config, stores: RunningStores, signal: AbortSignal): Promise<RoleProcesses> {
-  const master = loadMasterKey(config)
+  const masters = loadMasterKeys(config)
   const env = {
     ...withoutMasterKey(environment),
     DATABASE_URL: stores.databaseUrl,
@@ -83,15 +94,23 @@ function startAllRoles(config: Config, stores: RunningStores, signal: AbortSigna
   return startRoleProcesses(listRoles(config.isSandbox), {
     logDir: join(config.dataDir, 'log'),
     env,
-    keysOf: (roles) => deriveRoleKeys(master, roles),
+    settings: config,
+    keysOf: (roles) => deriveRoleKeys(masters, roles),
     say: printLine,
     signal,
   })
 }
 
+/** Those that the roles wrote, which they may not remove after they have given up the rights of root. */
+function removeRunFiles({ dataDir }: Config): void {
+  const folder = join(dataDir, 'run')
+  for (const name of readdirSync(folder))
+    if (/^[a-z-]+\.pid$|^submission-ports\.json$/.test(name)) rmSync(join(folder, name), { force: true })
+}
+
 /** Each role gets the keys of its purposes only. */
 function withoutMasterKey(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return { ...env, MASTER_KEY: undefined, MASTER_KEY_FILE: undefined }
+  return { ...env, MASTER_KEY: undefined, MASTER_KEY_FILE: undefined, MASTER_KEY_COMMAND: undefined }
 }
 
 /** Checks that the HTTP port is free before anything starts; chooses a free port if it is 0. */
@@ -146,6 +165,7 @@ async function migrateWhenReachable(databaseUrl: string, stop: AbortSignal): Pro
       await migrate(databaseUrl)
       return
     } catch (error) {
+      if (error instanceof UnsuitableStoreError) throw new UserError(error.message)
       if (!isDatabaseAway(error) || stop.aborted) throw error
       const reason = reasonOf(error)
       if (Date.now() > end)
@@ -158,8 +178,8 @@ async function migrateWhenReachable(databaseUrl: string, stop: AbortSignal): Pro
   }
 }
 
-/** Waits until GET /readyz succeeds. */
-async function awaitReady({ httpPort, httpHost }: Config, stop: AbortSignal): Promise<void> {
+/** Waits until GET /readyz succeeds, or lacks nothing but the end of a drain: its stores must run for that end. */
+async function awaitReady({ httpPort, httpHost, nodeName }: Config, stop: AbortSignal): Promise<void> {
   const host = httpHost === null || httpHost === '0.0.0.0' || httpHost === '::' ? '127.0.0.1' : httpHost
   const url = `http://${host.includes(':') ? `[${host}]` : host}:${httpPort}/readyz`
   let last = 'no answer'
@@ -168,11 +188,25 @@ async function awaitReady({ httpPort, httpHost }: Config, stop: AbortSignal): Pr
       const answer = await fetch(url, { signal: AbortSignal.any([stop, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]) })
       last = await answer.text()
       if (answer.ok) return
+      if (isReadyButDrained(last)) {
+        printLine(`This node is drained: it sends nothing until \`mailstead node undrain ${nodeName}\`.`)
+        return
+      }
     } catch {
       // not listening yet
     }
   }
   throw new UserError(`Mailstead started but did not become ready: ${last}`)
+}
+
+function isReadyButDrained(body: string): boolean {
+  try {
+    const { checks = {} } = JSON.parse(body) as { readonly checks?: Readonly<Record<string, string>> }
+    const missing = Object.entries(checks).filter(([, state]) => state !== 'ok')
+    return missing.length > 0 && missing.every(([name]) => name === 'node')
+  } catch {
+    return false // of a proxy
+  }
 }
 
 /** A URL without its password. */

@@ -3,7 +3,8 @@
  * within seconds.
  */
 import { domainToASCII } from 'node:url'
-import { type CliAction, type CommandCall, type CommandIo, runActions, UsageError } from '#bin/cli/actions.ts'
+import { runActions } from '#bin/cli/actions.ts'
+import { type CliAction, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { listTlsRules, removeTlsRule, setTlsRule, TLS_LEVELS } from '#mta/security/tls-rules.ts'
@@ -17,6 +18,8 @@ function readDomain(call: CommandCall): string {
 
 const ACTIONS: Readonly<Record<string, CliAction>> = {
   list: {
+    summary: 'list the TLS rules',
+    examples: ['list'],
     usage: 'list',
     run: (call) =>
       withContext(call.io, async ({ db }) => {
@@ -32,6 +35,8 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
       }),
   },
   set: {
+    summary: 'set the TLS level of a recipient domain',
+    examples: ['set bank.example required'],
     usage: `set DOMAIN ${TLS_LEVELS.join('|')}`,
     arguments: [2, 2],
     run: (call) =>
@@ -44,6 +49,8 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
       }),
   },
   unset: {
+    summary: 'remove the rule of a recipient domain',
+    examples: ['unset bank.example'],
     usage: 'unset DOMAIN',
     arguments: [1, 1],
     run: (call) =>

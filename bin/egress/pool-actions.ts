@@ -1,5 +1,5 @@
 /** `mailstead egress pool`: pools of sources, and the workspaces and domains that use them. */
-import { type CliActions, type CommandCall } from '#bin/cli/actions.ts'
+import type { CliActions, CommandCall } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { requireWorkspace } from '#bin/cli/find-workspace.ts'
@@ -19,6 +19,8 @@ import { readWeight } from './source-actions.ts'
 
 export const POOL_ACTIONS: CliActions = {
   add: {
+    summary: 'create a pool',
+    examples: ['pool add newsletters'],
     usage: 'add NAME',
     arguments: [1, 1],
     run: (call) => {
@@ -31,6 +33,8 @@ export const POOL_ACTIONS: CliActions = {
     },
   },
   list: {
+    summary: 'list the pools and who uses them',
+    examples: ['pool list'],
     usage: 'list',
     run: (call) =>
       withContext(call.io, async ({ db }) => {
@@ -51,6 +55,8 @@ export const POOL_ACTIONS: CliActions = {
       }),
   },
   join: {
+    summary: 'add a sending IP to a pool',
+    examples: ['pool join newsletters out1 --weight 2'],
     usage: 'join POOL SOURCE [--weight N]',
     options: ['weight'],
     arguments: [2, 2],
@@ -64,6 +70,8 @@ export const POOL_ACTIONS: CliActions = {
     },
   },
   leave: {
+    summary: 'remove a sending IP from a pool',
+    examples: ['pool leave newsletters out1'],
     usage: 'leave POOL SOURCE',
     arguments: [2, 2],
     run: (call) =>
@@ -74,6 +82,8 @@ export const POOL_ACTIONS: CliActions = {
       ),
   },
   use: {
+    summary: 'choose the pool of a workspace or of a domain',
+    examples: ['pool use newsletters --workspace Acme', 'pool use none --workspace Acme --domain example.com'],
     usage: 'use POOL|none --workspace ID [--domain D]',
     options: ['workspace', 'domain'],
     arguments: [1, 1],
@@ -96,6 +106,8 @@ export const POOL_ACTIONS: CliActions = {
     },
   },
   remove: {
+    summary: 'remove a pool',
+    examples: ['pool remove newsletters'],
     usage: 'remove NAME',
     arguments: [1, 1],
     run: (call) =>

@@ -1,5 +1,5 @@
 /** `mailstead egress source`: the local addresses that mail is sent from. */
-import { type CliActions, type CommandCall, UsageError } from '#bin/cli/actions.ts'
+import { type CliActions, type CommandCall, UsageError } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { DEFAULT_REGION, REGION_NAMES, type Region } from '#config/regions.ts'
@@ -17,6 +17,8 @@ import {
 
 export const SOURCE_ACTIONS: CliActions = {
   add: {
+    summary: 'add a sending IP',
+    examples: ['source add out1 --address 192.0.2.10 --ehlo out1.example.net --warm-up'],
     usage:
       `add NAME --address IP --ehlo HOST [--region ${REGION_NAMES.join('|')}] ` +
       '[--pool NAME] [--weight N] [--warm-up]',
@@ -45,6 +47,8 @@ export const SOURCE_ACTIONS: CliActions = {
     },
   },
   list: {
+    summary: 'list the sending IPs and their problems',
+    examples: ['source list'],
     usage: 'list',
     run: (call) =>
       withContext(call.io, async ({ db }) => {
@@ -66,12 +70,16 @@ export const SOURCE_ACTIONS: CliActions = {
       }),
   },
   pause: {
+    summary: 'send nothing from an address',
+    examples: ['source pause out1'],
     usage: 'pause NAME',
     arguments: [1, 1],
     run: (call) =>
       change(call, pauseSource, (name) => `${name} is paused. To resume: mailstead egress source resume ${name}`),
   },
   resume: {
+    summary: 'send from a paused address again',
+    examples: ['source resume out1'],
     usage: 'resume NAME',
     arguments: [1, 1],
     run: (call) =>
@@ -82,6 +90,8 @@ export const SOURCE_ACTIONS: CliActions = {
       ),
   },
   'warm-up': {
+    summary: 'begin or end the warm-up of an address',
+    examples: ['source warm-up out1', 'source warm-up out1 --end'],
     usage: 'warm-up NAME [--end]',
     flags: ['end'],
     arguments: [1, 1],
@@ -96,6 +106,8 @@ export const SOURCE_ACTIONS: CliActions = {
     },
   },
   remove: {
+    summary: 'remove a sending IP',
+    examples: ['source remove out1'],
     usage: 'remove NAME',
     arguments: [1, 1],
     run: (call) =>

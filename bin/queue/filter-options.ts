@@ -1,5 +1,5 @@
 /** Reads the filters and limits of `mailstead queue` from its options. A UsageError names every invalid option. */
-import { type CommandCall, UsageError } from '#bin/cli/actions.ts'
+import { type CommandCall, UsageError } from '#bin/cli/call.ts'
 import type { Context } from '#src/context.ts'
 import type { QueueFilter } from '#src/messages/queue-view.ts'
 import {

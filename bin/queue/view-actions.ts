@@ -1,7 +1,8 @@
 /** The read-only actions of `mailstead queue`: status, counts, open mail, and the actions of operators. */
-import { type CliAction, UsageError } from '#bin/cli/actions.ts'
+import { type CliAction, UsageError } from '#bin/cli/call.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { lineText, tableText } from '#bin/terminal/terminal-text.ts'
+import { timeText } from '#bin/terminal/time-text.ts'
 import { GROUPING_NAMES, countOpen, countTiers, listOpen } from '#src/messages/queue-view.ts'
 import { listActions } from '#src/operator/action-log.ts'
 import { hexOf } from '#src/platform/id.ts'
@@ -10,22 +11,25 @@ import { listReceiverSuspensions, type ReceiverSuspension } from '#src/shaping/r
 import { fromText } from '#src/shaping/throttle-key.ts'
 import { FILTER_USAGE, FILTERS, readFilter, readLimit } from './filter-options.ts'
 
-function suspensionLine({ kind, subject, reason, until }: Suspension): string {
-  return `suspended: ${kind} ${subject} (${reason})${until === null ? '' : ` until ${until.toISOString()}`}`
+function suspensionLine({ kind, subject, scope, reason, until }: Suspension): string {
+  const all = scope === 'all' ? ', with its keys and links' : ''
+  return `suspended: ${kind} ${subject} (${reason})${all}${until === null ? '' : ` until ${timeText(until)}`}`
 }
 
 function receiverLine({ pace, source, rule, createdAt, until, reply }: ReceiverSuspension): string {
-  const times = `since ${createdAt.toISOString()} until ${until.toISOString()}`
+  const times = `since ${timeText(createdAt)} until ${timeText(until)}`
   return `suspended: receiver ${pace}${fromText(source)} by rule ${rule} ${times} (${reply})`
 }
 
 const status: CliAction = {
+  summary: 'count the open mail by tier and state, and list what is suspended',
+  examples: ['status'],
   usage: 'status',
   run: (call) =>
     withContext(call.io, async ({ db, clock }) => {
       const [counts, suspensions] = [await countTiers(db), await listSuspensions(db)]
       const receivers = await listReceiverSuspensions(db, new Date(clock.now()))
-      const rows = counts.map((row) => [row.tier, row.state, String(row.count), row.oldestDueAt.toISOString()])
+      const rows = counts.map((row) => [row.tier, row.state, String(row.count), timeText(row.oldestDueAt)])
       const text = rows.length === 0 ? 'The queue is empty.' : tableText(['TIER', 'STATE', 'COUNT', 'OLDEST DUE'], rows)
       const lines = [...suspensions.map(suspensionLine), ...receivers.map(receiverLine)]
       return call.respond([text, ...lines.map(lineText)].join('\n'), {
@@ -57,6 +61,8 @@ const status: CliAction = {
 }
 
 const count: CliAction = {
+  summary: 'count open recipients by one property',
+  examples: ['count --by domain', 'count --by age --workspace Acme'],
   usage: `count --by ${GROUPING_NAMES.join('|')} ${FILTER_USAGE} [--limit N]`,
   options: [...FILTERS, 'by', 'limit'],
   run: (call) => {
@@ -64,7 +70,7 @@ const count: CliAction = {
     if (by === undefined) throw new UsageError(`--by must be one of ${GROUPING_NAMES.join(', ')}`)
     return withContext(call.io, async (ctx) => {
       const counts = await countOpen(ctx.db, await readFilter(call, ctx), by, readLimit(call))
-      const rows = counts.map((row) => [row.name, String(row.count), row.oldestDueAt.toISOString()])
+      const rows = counts.map((row) => [row.name, String(row.count), timeText(row.oldestDueAt)])
       return call.respond(
         rows.length === 0 ? 'The queue is empty.' : tableText([by.toUpperCase(), 'COUNT', 'OLDEST DUE'], rows),
         counts.map((row) => ({ [by]: row.name, count: row.count, oldest_due_at: row.oldestDueAt })),
@@ -74,16 +80,19 @@ const count: CliAction = {
 }
 
 const list: CliAction = {
+  summary: 'list open recipients and what they wait for',
+  examples: ['list', 'list --domain example.com --older-than 2h'],
   usage: `list ${FILTER_USAGE} [--limit N]`,
   options: [...FILTERS, 'limit'],
   run: (call) =>
     withContext(call.io, async (ctx) => {
-      const { open } = await listOpen(ctx.db, await readFilter(call, ctx), { limit: readLimit(call), cursor: null })
+      const deps = { db: ctx.db, now: new Date(ctx.clock.now()), shapingFile: ctx.config.shapingFile }
+      const { open } = await listOpen(deps, await readFilter(call, ctx), { limit: readLimit(call), cursor: null })
       const rows = open.map((one) => [
         `em_${hexOf(one.messageId)}`,
         one.tier,
         one.state,
-        one.dueAt.toISOString(),
+        timeText(one.dueAt),
         one.address,
         one.reason ?? '',
       ])
@@ -106,13 +115,15 @@ const list: CliAction = {
 }
 
 const history: CliAction = {
+  summary: 'list what operators did',
+  examples: ['actions --limit 20'],
   usage: 'actions [--limit N]',
   options: ['limit'],
   run: (call) =>
     withContext(call.io, async ({ db }) => {
-      const actions = await listActions(db, { before: null, limit: readLimit(call) })
+      const { items: actions } = await listActions(db, { before: null, limit: readLimit(call) })
       const rows = actions.map((one) => [
-        one.beganAt.toISOString(),
+        timeText(one.beganAt),
         one.verb,
         JSON.stringify(one.subject),
         one.state,

@@ -43,7 +43,8 @@ export function spawnIdentity(account: SystemAccount | null): { uid?: number; gi
   return account === null ? {} : { uid: account.uid, gid: account.gid }
 }
 
-function parsePasswd(text: string): SystemAccount[] {
+/** The users in the text of /etc/passwd. */
+export function parsePasswd(text: string): SystemAccount[] {
   return text.split('\n').flatMap((line) => {
     const [name = '', , uid, gid] = line.split(':')
     return uid && gid ? [{ name, uid: Number(uid), gid: Number(gid) }] : []

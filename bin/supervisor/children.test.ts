@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, type Server } from 'node:net'
 import { assert, expect } from 'chai'
+import { loadConfig } from '#config/load.ts'
 import { deriveRoleKeys } from '#src/crypto/role-keys.ts'
 import { listRoles, startRoleProcesses, type RoleProcess } from './children.ts'
 
@@ -18,8 +19,7 @@ interface StartOptions {
   readonly settings?: Readonly<Record<string, string>>
 }
 
-describe('the role processes', function () {
-  this.timeout(60_000)
+describe('the role processes', () => {
   let dir: string
   let blocker: Server
   before(async () => {
@@ -32,7 +32,7 @@ describe('the role processes', function () {
     blocker.close()
     rmSync(dir, { recursive: true })
   })
-  const keysOf: Parameters<typeof startRoleProcesses>[1]['keysOf'] = (roles) => deriveRoleKeys(MASTER, roles)
+  const keysOf: Parameters<typeof startRoleProcesses>[1]['keysOf'] = (roles) => deriveRoleKeys([MASTER], roles)
   const blockedPort = (): number => (blocker.address() as AddressInfo).port
   const start = (
     rows: Parameters<typeof startRoleProcesses>[0],
@@ -46,7 +46,15 @@ describe('the role processes', function () {
       LOG_LEVEL: 'error',
       ...settings,
     }
-    return startRoleProcesses(rows, { logDir: `${dir}/log`, env, keysOf, say: () => undefined, signal })
+    const config = loadConfig(env)
+    return startRoleProcesses(rows, {
+      logDir: `${dir}/log`,
+      env,
+      settings: config,
+      keysOf,
+      say: () => undefined,
+      signal,
+    })
   }
 
   it('fail together when one fails, even while another waits for its stores', async () => {

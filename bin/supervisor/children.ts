@@ -4,6 +4,9 @@
  * ready, and stops when the channel closes because the supervisor was killed. The sandbox starts first and reports the
  * ports that it opened, which the other roles get as settings. If a role exits before all are ready, the start fails;
  * afterwards it is restarted.
+ *
+ * Each role starts without a way to get new privileges. If the supervisor is root, it stays root to open ports and read
+ * files, also after a restart, and each role switches to a user of its own (privileges.ts).
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +16,9 @@ import { superviseProcess, type SupervisedProcess } from './restart-policy.ts'
 import { KEYS_DESCRIPTOR, type RoleKeys } from '#src/crypto/role-keys.ts'
 import type { KeyRole } from '#src/crypto/purposes.ts'
 import { lastLines, openLogFile } from './log-file.ts'
+import { canSetNoNewPrivileges, roleLaunch, withoutNewPrivileges } from './privileges.ts'
 import { type RunningProcess, watchProcess } from './processes.ts'
+import { type FileSettings, sendSettingFiles } from './setting-files.ts'
 import { type PrintLine, UserError } from './user-error.ts'
 import { showWarnings } from './warnings.ts'
 
@@ -39,6 +44,7 @@ type StartedRole = RunningProcess & ReadyMessage
 interface RoleEnvironment {
   readonly logDir: string
   readonly env: NodeJS.ProcessEnv
+  readonly settings: FileSettings & { readonly keepRoot: boolean }
   /** The keys that a process gets through a pipe, which no other process can read. */
   readonly keysOf: (roles: readonly KeyRole[]) => RoleKeys
   readonly say: PrintLine
@@ -46,7 +52,6 @@ interface RoleEnvironment {
   readonly signal: AbortSignal
 }
 
-const PROGRAM = join(import.meta.dirname, '../mailstead.ts')
 /** Longer than the 30 s after which a role aborts its own shutdown. */
 const STOP_GRACE_MS = 32_000
 /** The descriptor of the pipe with the keys, after those of stdin, stdout, stderr and IPC. */
@@ -82,6 +87,8 @@ export async function startRoleProcesses(
   environment: RoleEnvironment,
 ): Promise<RoleProcesses> {
   const supervised: SupervisedProcess[][] = rows.map(() => [])
+  if (!canSetNoNewPrivileges())
+    environment.say('The program setpriv (util-linux) is missing, so the roles run without no-new-privs.')
   const stop = async (): Promise<void> => {
     for (const row of supervised) await Promise.all(row.map((one) => one.stop()))
   }
@@ -129,20 +136,26 @@ interface ReadyMessage {
 }
 
 async function startRole(role: RoleProcess, environment: RoleEnvironment): Promise<StartedRole> {
-  const { logDir, env, keysOf, say, signal } = environment
+  const { logDir, keysOf, say, signal, settings } = environment
   signal.throwIfAborted()
   const logFile = join(logDir, `${role.name}.log`)
   const log = openLogFile(logFile)
   const show = showWarnings(role.name, logFile, say)
-  const child = spawn(process.execPath, [...process.execArgv, ...(role.nodeArgs ?? []), PROGRAM, ...role.args], {
+  const { options, program, cwd, env } = roleLaunch(role.keysFor, settings, environment.env)
+  const nodeArgs = [...process.execArgv, ...options, ...(role.nodeArgs ?? [])]
+  const [file, ...args] = withoutNewPrivileges([process.execPath, ...nodeArgs, program, ...role.args])
+  const child = spawn(file, args, {
     detached: true,
+    cwd,
     env: { ...env, [KEYS_DESCRIPTOR]: String(KEYS_FD) },
     stdio: ['ignore', log.fd, log.fd, 'ipc', 'pipe'],
   })
   passKeys(child, keysOf(role.keysFor))
+  const endFiles = sendSettingFiles(child, settings, role.keysFor)
   const watching = setInterval(() => show(log.read()), LOG_POLL_MS)
   const endLog = (): void => {
     clearInterval(watching)
+    endFiles()
     show(log.read())
     log.close()
   }

@@ -1,4 +1,14 @@
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
 import { closeStoreDirectory, openStoreDirectory } from './data-directory.ts'
@@ -30,7 +40,7 @@ describe('the data directory', () => {
     const { dir, sockets } = openStoreDirectory(deep, silent)
     assert.ok(Buffer.byteLength(sockets) < 40)
     assert.strictEqual(openStoreDirectory(deep, silent).sockets, sockets)
-    closeStoreDirectory({ dir, sockets, account: null })
+    closeStoreDirectory({ dir, sockets })
     assert.strictEqual(existsSync(sockets), false)
     assert.strictEqual(lstatSync(join(dir, 'sock'), { throwIfNoEntry: false }), undefined)
   })
@@ -41,7 +51,22 @@ describe('the data directory', () => {
     chmodSync(sockets, 0o777)
     const again = openStoreDirectory(deep, silent)
     assert.notStrictEqual(again.sockets, sockets)
-    closeStoreDirectory({ dir, sockets: again.sockets, account: null })
+    closeStoreDirectory({ dir, sockets: again.sockets })
+    rmSync(sockets, { recursive: true })
+  })
+
+  it('does not use a socket folder that another group may enter', function () {
+    if (process.getuid?.() !== 0) this.skip()
+    const [group, other] = [61_100, 61_199]
+    const deep = join(root, 'x'.repeat(120))
+    const { dir, sockets } = openStoreDirectory(deep, silent, group)
+    assert.strictEqual(openStoreDirectory(deep, silent, group).sockets, sockets)
+    chownSync(sockets, statSync(sockets).uid, other)
+    chmodSync(sockets, 0o2710)
+    const again = openStoreDirectory(deep, silent, group)
+    assert.notStrictEqual(again.sockets, sockets)
+    assert.strictEqual(statSync(again.sockets).gid, group)
+    closeStoreDirectory({ dir, sockets: again.sockets })
     rmSync(sockets, { recursive: true })
   })
 

@@ -6,6 +6,7 @@ import { assert, expect } from 'chai'
 import { Client } from 'pg'
 import { chooseAccount } from './account.ts'
 import { createPrivateDirectory } from './data-directory.ts'
+import { superuserUrl } from './postgres-access.ts'
 import { type PostgresOptions, startPostgres } from './postgres.ts'
 
 async function ask(url: string, statement: string): Promise<unknown> {
@@ -19,8 +20,7 @@ async function ask(url: string, statement: string): Promise<unknown> {
   }
 }
 
-describe('the embedded PostgreSQL', function () {
-  this.timeout(120_000)
+describe('the embedded PostgreSQL', () => {
   let options: PostgresOptions & { dir: string }
   let root: string
 
@@ -50,6 +50,32 @@ describe('the embedded PostgreSQL', function () {
       assert.strictEqual(await ask(server.url, `SHOW ${name}`), value, name)
     await server.stop()
     assert.strictEqual(existsSync(join(options.dir, 'postmaster.pid')), false)
+  })
+
+  it('has an owner of the database who has no rights beyond it', async () => {
+    const server = await startPostgres(options)
+    const rights = 'rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls'
+    assert.strictEqual(await ask(server.url, `SELECT ${rights} FROM pg_roles WHERE rolname = current_user`), false)
+    const owner = 'SELECT datdba::regrole::text FROM pg_database WHERE datname = current_database()'
+    assert.strictEqual(await ask(server.url, owner), await ask(server.url, 'SELECT current_user::text'))
+    for (const statement of ["COPY (SELECT 1) TO PROGRAM 'true'", "SELECT pg_read_file('PG_VERSION')"])
+      await assert.isRejected(ask(server.url, statement), /permission denied/)
+    await server.stop()
+  })
+
+  it('gives that owner what an earlier version created as superuser', async () => {
+    const first = await startPostgres(options)
+    const objects = ['TABLE t (id bigserial)', 'SEQUENCE s', "TYPE e AS ENUM ('a')", 'VIEW v AS SELECT 1']
+    for (const what of objects) await ask(superuserUrl(first.url), `CREATE ${what}`)
+    await ask(superuserUrl(first.url), "CREATE FUNCTION f(x int) RETURNS int LANGUAGE sql AS 'SELECT $1'")
+    await ask(superuserUrl(first.url), 'ALTER DATABASE mailstead OWNER TO mailstead')
+    await first.stop()
+    const second = await startPostgres(options)
+    for (const what of ['VIEW v', 'TABLE t', 'SEQUENCE s', 'FUNCTION f(int)', 'TYPE e'])
+      await ask(second.url, `DROP ${what}`)
+    await ask(second.url, 'CREATE TABLE again ()')
+    await ask(second.url, 'DROP TABLE again')
+    await second.stop()
   })
 
   it('starts after kill -9', async () => {

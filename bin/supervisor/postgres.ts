@@ -8,11 +8,11 @@ import { spawnSync } from 'node:child_process'
 import { chownSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
-import { Client } from 'pg'
 import { type SystemAccount, spawnIdentity } from './account.ts'
 import { attachReaper } from './child-reaper.ts'
 import { lastLines } from './log-file.ts'
 import { findPostgres, type PostgresBinaries } from './postgres-binaries.ts'
+import { ACCESS_SETTINGS, applicationUrl, setUpApplication, SUPERUSER, writeAccessRules } from './postgres-access.ts'
 import { awaitReady, launch, type RunningProcess, stopProcessesIn } from './processes.ts'
 import { createPrivateDirectory } from './data-directory.ts'
 import { UserError } from './user-error.ts'
@@ -23,6 +23,8 @@ export interface PostgresOptions {
   /** Private folder for the socket, with a path of at most 85 bytes. */
   readonly sockets: string
   readonly account: SystemAccount | null
+  /** The group of `sockets`, which may connect; by default only the account may. */
+  readonly socketGroup?: number | null
   readonly logFile: string
   /** False only in tests, which discard the data: no fsync, and `removeOnExit` is removed when this process dies. */
   readonly durable?: boolean
@@ -31,7 +33,7 @@ export interface PostgresOptions {
   readonly signal?: AbortSignal
 }
 
-/** A running PostgreSQL. `url` connects to the database `mailstead` as superuser of the cluster. */
+/** A running PostgreSQL. `url` connects to the database `mailstead` as its owner, who has no other rights. */
 export interface PostgresServer extends RunningProcess {
   readonly url: string
 }
@@ -39,7 +41,6 @@ export interface PostgresServer extends RunningProcess {
 const STOP_GRACE_MS = 30_000
 /** Crash recovery of a full WAL (2 GB) may take minutes. A server that refuses to start exits immediately. */
 const READY_MS = 300_000
-const DATABASE = 'mailstead'
 
 /** Starts the server and waits until it is ready. @throws UserError if it does not start. */
 export async function startPostgres(options: PostgresOptions): Promise<PostgresServer> {
@@ -64,13 +65,8 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
     await server.stop()
     throw new UserError(`PostgreSQL did not start: ${state}. Last lines of ${logFile}:\n${lastLines(logFile, 8)}`)
   }
-  await createDatabase(sockets)
-  return { ...server, url: urlOf(sockets, DATABASE) }
-}
-
-/** The connection string of a database. `localhost` only makes it a valid URL; the parameter `host` overrides it. */
-function urlOf(sockets: string, database: string): string {
-  return `postgres://${DATABASE}@localhost/${database}?host=${encodeURIComponent(sockets)}`
+  await setUpApplication(sockets)
+  return { ...server, url: applicationUrl(sockets) }
 }
 
 /** The major version of the data in this folder; null = empty. @throws UserError if the folder holds anything else. */
@@ -105,7 +101,7 @@ function createCluster({ dir, account, durable = true }: PostgresOptions, { bin 
   const partial = `${dir}.new`
   rmSync(partial, { recursive: true, force: true })
   createPrivateDirectory(partial, account)
-  const args = ['-D', partial, '-U', DATABASE, '-E', 'UTF8', '--locale=C', '--auth-local=trust', '--auth-host=reject']
+  const args = ['-D', partial, '-U', SUPERUSER, '-E', 'UTF8', '--locale=C', '--auth-local=peer', '--auth-host=reject']
   if (!durable) args.push('--no-sync')
   const run = spawnSync(join(bin, 'initdb'), args, {
     ...spawnIdentity(account),
@@ -122,16 +118,18 @@ function createCluster({ dir, account, durable = true }: PostgresOptions, { bin 
 
 /** Writes postgresql.conf at every start. The operator's `operator.conf` in the same folder overrides it. */
 function writeSettings(
-  { dir, sockets, account, durable = true, removeOnExit }: PostgresOptions,
+  { dir, sockets, account, socketGroup = null, durable = true, removeOnExit }: PostgresOptions,
   { bin }: PostgresBinaries,
 ): void {
+  writeAccessRules(dir, account)
   const compression = hasLz4(bin) ? 'lz4' : 'pglz'
   const megabytes = Math.max(32, Math.min(256, Math.floor(totalmem() / 8 / 1_048_576)))
   const settings: Readonly<Record<string, string>> = {
     listen_addresses: '',
     // a list, so the path is quoted: it may contain commas and spaces
     unix_socket_directories: `"${sockets.replaceAll('"', '""')}"`,
-    unix_socket_permissions: '0700',
+    unix_socket_permissions: socketGroup === null ? '0700' : '0770',
+    ...ACCESS_SETTINGS,
     // each process opens at most 16: leaves room for more outbound processes, commands and the operator's own
     // connections; tests run many systems at the same time
     max_connections: durable ? '300' : '1000',
@@ -176,16 +174,5 @@ function readLines(file: string): string[] {
     return readFileSync(file, 'utf8').split('\n')
   } catch {
     return []
-  }
-}
-
-async function createDatabase(sockets: string): Promise<void> {
-  const client = new Client({ connectionString: urlOf(sockets, 'postgres') })
-  await client.connect()
-  try {
-    const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [DATABASE])
-    if (found.rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`)
-  } finally {
-    await client.end()
   }
 }

@@ -15,8 +15,7 @@ async function ask<T>(url: string, work: (redis: Redis) => Promise<T>): Promise<
   }
 }
 
-describe('the embedded Redis', function () {
-  this.timeout(120_000)
+describe('the embedded Redis', () => {
   let options: RedisOptions
   let root: string
   let said: string[]

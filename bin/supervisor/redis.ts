@@ -21,6 +21,8 @@ export interface RedisOptions {
   /** Private folder for the socket, with a path of at most 85 bytes. */
   readonly sockets: string
   readonly account: SystemAccount | null
+  /** The group of `sockets`, which may connect; by default only the account may. */
+  readonly socketGroup?: number | null
   readonly logFile: string
   readonly say: PrintLine
   /** In tests: this folder is removed when this process dies. */
@@ -60,6 +62,7 @@ async function tryStart({
   dir,
   sockets,
   account,
+  socketGroup = null,
   logFile,
   say,
   removeOnExit: removeAtDeath,
@@ -70,7 +73,7 @@ async function tryStart({
   rmSync(socket, { force: true })
   const server = await launch({
     file,
-    args: argumentsFor(dir, socket),
+    args: argumentsFor(dir, socket, socketGroup === null ? '700' : '770'),
     cwd: dir,
     account,
     logFile,
@@ -87,11 +90,11 @@ async function tryStart({
 }
 
 /** The command line, with one entry per setting. */
-function argumentsFor(dir: string, socket: string): string[] {
+function argumentsFor(dir: string, socket: string, permissions: string): string[] {
   const settings: Readonly<Record<string, string>> = {
     port: '0',
     unixsocket: socket,
-    unixsocketperm: '700',
+    unixsocketperm: permissions,
     dir,
     daemonize: 'no',
     appendonly: 'yes',

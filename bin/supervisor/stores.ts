@@ -10,7 +10,9 @@ import { closeStoreDirectory, type StoreDirectory, openStoreDirectory } from './
 import { superviseProcess, type SupervisedProcess } from './restart-policy.ts'
 import { lockHolder } from './lock.ts'
 import { startPostgres } from './postgres.ts'
+import { requireStoreUrls } from './package-layout.ts'
 import { isAlive } from './process-id.ts'
+import { storesGroupId, switchesUsers } from './role-accounts.ts'
 import { startRedis } from './redis.ts'
 import { type PrintLine, UserError } from './user-error.ts'
 
@@ -30,10 +32,13 @@ export function lockFile(dataDir: string): string {
 
 /** Starts the embedded stores. @throws UserError if that fails or is aborted; then nothing is left running. */
 export async function openStores(config: Config, say: PrintLine, signal: AbortSignal): Promise<RunningStores> {
+  requireStoreUrls(config)
   const logDir = join(config.dataDir, 'log')
   mkdirSync(logDir, { recursive: true })
   const directory =
-    config.databaseUrl === null || config.redisUrl === null ? openStoreDirectory(config.dataDir, say) : null
+    config.databaseUrl === null || config.redisUrl === null
+      ? openStoreDirectory(config.dataDir, say, switchesUsers(config) ? storesGroupId() : null)
+      : null
   const supervised: SupervisedProcess[] = []
   const stop = async (): Promise<void> => {
     rmSync(urlFile(config.dataDir), { force: true })
@@ -65,6 +70,7 @@ export async function openStores(config: Config, say: PrintLine, signal: AbortSi
 export function attachStores(config: Config): Config & StoreUrls {
   const { databaseUrl, redisUrl } = config
   if (databaseUrl !== null && redisUrl !== null) return { ...config, databaseUrl, redisUrl }
+  requireStoreUrls(config)
   const running = readUrls(config.dataDir)
   if (running === null) {
     throw new UserError(
@@ -89,6 +95,7 @@ async function embedPostgres({ directory, logDir, say, signal, supervised }: Emb
     dir: join(directory.dir, 'postgres'),
     sockets: directory.sockets,
     account: directory.account,
+    socketGroup: directory.socketGroup,
     logFile: join(logDir, 'postgres.log'),
   }
   const first = await startPostgres({ ...options, signal })
@@ -104,6 +111,7 @@ async function embedRedis({ directory, logDir, say, signal, supervised }: EmbedO
     dir: join(directory.dir, 'redis'),
     sockets: directory.sockets,
     account: directory.account,
+    socketGroup: directory.socketGroup,
     logFile: join(logDir, 'redis.log'),
     say,
   }
