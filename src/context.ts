@@ -7,18 +7,22 @@
  */
 import { pino } from 'pino'
 import type { Config } from '#config/load.ts'
-import { loadMasterKey, loadRoleEncryption, createEncryption, type Encryption } from '#src/crypto/encryption.ts'
+import { createEncryption, loadRoleEncryption, type Encryption } from '#src/crypto/encryption.ts'
+import { loadMasterKeys } from '#src/crypto/master-key.ts'
 import type { KeyRole } from '#src/crypto/purposes.ts'
-import { systemClock, type Clock } from '#src/platform/clock.ts'
+import type { Clock } from '#src/platform/clock.ts'
 import { openLog, type Log } from '#src/platform/log.ts'
 import type { Actor } from '#src/stores/audit.ts'
+import { agreeOnModeSoon, type ModeAgreement } from './installation-mode.ts'
 import { openDb, type Db } from '#src/stores/db.ts'
 import { openRedis, type Redis } from '#src/stores/redis.ts'
+import { checkStoresAtStart } from '#src/stores/start-check.ts'
 
 export interface Context {
   readonly config: Config
   readonly db: Db
   readonly redis: Redis
+  /** The clock of PostgreSQL, which all processes share (src/stores/server-clock.ts). */
   readonly clock: Clock
   readonly log: Log
   readonly encryption: Encryption
@@ -34,6 +38,21 @@ export interface OpenedContext {
 
 /** The three processes, and the commands of the operator. */
 export type Role = 'api' | 'mta' | 'worker' | 'command'
+
+/**
+ * Nothing may be sent before the mode that this returns is agreed on.
+ * @throws UnsuitableStoreError if a store answers and cannot be used, ConfigError if this process would be a sandbox by
+ * accident (installation-mode.ts); then nothing stays open.
+ */
+export async function checkStores({ ctx, close }: OpenedContext): Promise<ModeAgreement> {
+  try {
+    await checkStoresAtStart(ctx)
+    return await agreeOnModeSoon(ctx)
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
 
 export interface ContextOptions {
   /** The URL of Redis if it is not REDIS_URL. */
@@ -81,10 +100,10 @@ export function openContext(
     config: keysFor === null ? config : withoutSecrets(config, role),
     db: actor === null ? db : db.attributedTo(actor),
     log,
-    clock: systemClock,
+    clock: db.clock,
     get encryption() {
       return (encryption ??=
-        keysFor === null ? createEncryption(loadMasterKey(config)) : loadRoleEncryption(config, keysFor))
+        keysFor === null ? createEncryption(...loadMasterKeys(config)) : loadRoleEncryption(config, keysFor))
     },
     get redis() {
       return (redis ??= openRedis(findRedisUrl(), log))
@@ -105,7 +124,7 @@ export function openContext(
 
 /** What only the encryption, or only the api, needs. */
 function withoutSecrets(config: Config, role: Role): Config {
-  return { ...config, masterKey: null, adminToken: role === 'api' ? config.adminToken : null }
+  return { ...config, masterKey: null, masterKeyCommand: null, adminToken: role === 'api' ? config.adminToken : null }
 }
 
 function requireUrl(role: Role, url: string | null): string {

@@ -16,7 +16,7 @@ import { weekly } from '#src/stores/weeks.ts'
 import { createVariableFilter, variablesOf } from '#src/templates/variables.ts'
 import type { Renderer } from '#src/templates/renderer.ts'
 import type { TemplateSource } from '#src/templates/template-source.ts'
-import type { Links, MailRef } from '#src/tracking/links.ts'
+import { senderIdOf, type Links, type MailRef } from '#src/tracking/links.ts'
 import type { TrackingCache } from '#src/tracking/settings.ts'
 import { findContent, type StoredContent } from './content-store.ts'
 
@@ -24,6 +24,7 @@ export interface DeferredMessage {
   readonly messageId: string
   readonly n: number
   readonly workspaceId: string
+  readonly domainId: string | null
   readonly campaignId: string | null
   readonly deferredContent: DeferredContentRef
   /** The contact; null if it was deleted. */
@@ -90,6 +91,7 @@ export function createDeferredContentResolver({ ctx, links, tracking }: Deferred
       messageId,
       n,
       workspaceId,
+      senderId: senderIdOf(message),
       contactId: deferredContent.contactId,
       audienceId: deferredContent.audienceId,
     }
@@ -151,7 +153,8 @@ async function findCampaignName(db: Queryable, workspaceId: string, id: string):
 const FIND_DEFERRED = weekly(
   'deferred-content-stored',
   (weeks) => sql`
-    SELECT m.workspace_id AS "workspaceId", m.campaign_id AS "campaignId", m.content_id AS "contentId",
+    SELECT m.workspace_id AS "workspaceId", m.domain_id AS "domainId", m.campaign_id AS "campaignId",
+      m.content_id AS "contentId",
       m.contact_id AS "contactId", m.audience_id AS "audienceId", m.params
     FROM messages m
     WHERE m.id = $1 AND m.content_id IS NOT NULL AND ${weeks.contain('m.id')}
@@ -160,7 +163,7 @@ const FIND_DEFERRED = weekly(
 
 interface StoredDeferredContent
   extends
-    Pick<DeferredMessage, 'workspaceId' | 'campaignId'>,
+    Pick<DeferredMessage, 'workspaceId' | 'domainId' | 'campaignId'>,
     Pick<DeferredContentRef, 'contentId' | 'contactId' | 'audienceId' | 'params'> {}
 
 /** A message as its reader sees it. */
@@ -189,12 +192,13 @@ export async function renderDeferredMessage(
     rows: [row],
   } = await deps.ctx.db.query<StoredDeferredContent>(FIND_DEFERRED.for([messageId]), [messageId])
   if (row === undefined) return null
-  const { workspaceId, campaignId, ...deferredContent } = row
+  const { workspaceId, domainId, campaignId, ...deferredContent } = row
   const [contact = null] = await loadMailContacts(deps.ctx.db, [row])
   const resolved = await createDeferredContentResolver(deps).resolve({
     messageId,
     n,
     workspaceId,
+    domainId,
     campaignId,
     deferredContent,
     contact,

@@ -5,8 +5,7 @@ import { loadSendingDomain } from '#src/domains/signing-keys.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { addPool, listPools, removePool, setEgressPool } from './pools.ts'
 
-describe('the pool of a domain', function () {
-  this.timeout(60_000)
+describe('the pool of a domain', () => {
   let ctx: TestContext
   before(async () => {
     ctx = await createContext()

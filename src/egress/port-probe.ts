@@ -8,10 +8,10 @@ export type Reachability = 'yes' | 'no' | 'not-here'
 
 const TIMEOUT_MS = 5000
 
-/** `not-here`: the address is not on this machine. */
-export function probePort(localAddress: string, host: string, port: number): Promise<Reachability> {
+/** From this address, else from the one that the system chooses. `not-here`: it is not on this machine. */
+export function probePort(localAddress: string | undefined, host: string, port: number): Promise<Reachability> {
   const { promise, resolve } = Promise.withResolvers<Reachability>()
-  const socket = connect({ host, port, localAddress, timeout: TIMEOUT_MS })
+  const socket = connect({ host, port, ...(localAddress === undefined ? {} : { localAddress }), timeout: TIMEOUT_MS })
   socket.once('connect', () => resolve('yes'))
   socket.once('timeout', () => resolve('no'))
   socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'EADDRNOTAVAIL' ? 'not-here' : 'no'))

@@ -24,8 +24,7 @@ import { addSource, findSource } from './sources.ts'
 
 const USUAL = { region: 'us-east-1', pool: null, weight: 1 } as const
 
-describe('checks of a source', function () {
-  this.timeout(60_000)
+describe('checks of a source', () => {
   let dns: TestDns
 
   before(async () => {
@@ -34,7 +33,7 @@ describe('checks of a source', function () {
   after(() => dns.stop())
 
   const configOf = (env: Record<string, string> = {}): Config =>
-    loadConfig({ HOSTNAME: 'mta.sender.example', DNS_SERVERS: dns.server, ...env })
+    loadConfig({ MAILSTEAD_HOSTNAME: 'mta.sender.example', DNS_SERVERS: dns.server, ...env })
 
   function fill(zone: Zone): void {
     for (const name of Object.keys(dns.zone)) delete dns.zone[name]
@@ -132,7 +131,7 @@ describe('checks of a source', function () {
     let ctx: TestContext
     before(async () => {
       ctx = await createContext({
-        HOSTNAME: 'mta.sender.example',
+        MAILSTEAD_HOSTNAME: 'mta.sender.example',
         DNS_SERVERS: dns.server,
         EGRESS_CHECK_TARGET: 'none',
       })

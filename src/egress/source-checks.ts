@@ -118,7 +118,7 @@ async function checkPort(deps: CheckDeps, { address }: CheckedSource): Promise<S
   } = deps
   if (egressCheckTarget.toLowerCase() === 'none') return skipped('EGRESS_CHECK_TARGET is none')
   if (routes.some(({ domain }) => domain === '*')) return skipped('ROUTES sends all mail to another server')
-  const target = await findTarget(deps, familyOf(address))
+  const target = await findPortTarget(deps, familyOf(address))
   if (target === null) return skipped(`no mail server of ${egressCheckTarget} has an ${recordOf(address)} record`)
   return PORT_FINDINGS[await probePort(address, target, smtpOutPort)](address, `port ${smtpOutPort} of ${target}`)
 }
@@ -127,7 +127,7 @@ async function checkPort(deps: CheckDeps, { address }: CheckedSource): Promise<S
  * An address of this family at the target: the target itself, its first MX with such an address, or the host of that
  * name.
  */
-async function findTarget(
+export async function findPortTarget(
   { dns, config: { egressCheckTarget: target } }: CheckDeps,
   family: 4 | 6,
 ): Promise<string | null> {

@@ -19,8 +19,7 @@ import {
 
 const USUAL = { ehloName: 'out.example.net', region: 'us-east-1', pool: null, weight: 1, isWarmingUp: true } as const
 
-describe('egress sources', function () {
-  this.timeout(60_000)
+describe('egress sources', () => {
   let ctx: TestContext
   before(async () => {
     ctx = await createContext()

@@ -44,6 +44,12 @@ export const METRICS = {
     labels: [],
     by: 'all',
   },
+  mailstead_clock_skew_seconds: {
+    type: 'gauge',
+    help: "How far the clock of the process's machine is ahead of PostgreSQL's; negative if it is behind.",
+    labels: [],
+    by: 'all',
+  },
   mailstead_database_connections: {
     type: 'gauge',
     help: 'PostgreSQL connections by pool: in use, idle, and callers that wait for one.',
@@ -134,6 +140,12 @@ export const METRICS = {
     formerly: 'mailstead_outbound_unsettled',
     type: 'gauge',
     help: 'Delivery results that are not yet committed to PostgreSQL.',
+    labels: [],
+    by: 'outbound',
+  },
+  mailstead_outbound_journal_failing: {
+    type: 'gauge',
+    help: '1 while the journal of results cannot be written: a crash now may send accepted mail again.',
     labels: [],
     by: 'outbound',
   },
@@ -263,6 +275,12 @@ export const METRICS = {
     type: 'gauge',
     help: 'Problems that only the operator can fix and has not acknowledged.',
     labels: ['kind'],
+    by: 'queue',
+  },
+  mailstead_doctor_findings: {
+    type: 'gauge',
+    help: 'What a live installation lacks, by severity: failed or warning; `mailstead doctor` names it.',
+    labels: ['severity'],
     by: 'queue',
   },
 } as const satisfies Record<string, MetricRow>

@@ -4,6 +4,7 @@
  * needs a port. Metrics are a few seconds old; those of a process that ended expire soon. While Redis is unavailable,
  * each process reports only itself.
  */
+import type { Context } from '#src/context.ts'
 import { isRedisReady, type Redis } from '#src/stores/redis.ts'
 import type { MetricSnapshot } from './registry.ts'
 import type { ReportedSnapshot } from './exposition-format.ts'
@@ -18,10 +19,17 @@ const keyOf = (process: string): string => `mailstead:{metrics}:${process}`
 const QUEUE = 'queue'
 const QUEUE_TTL_MS = 60_000
 
+/** One clock for all: a process whose clock is ahead would remove the metrics of the others. */
+type ExchangeDeps = Pick<Context, 'redis' | 'clock'>
+
 /** Publishes the metrics of a process. They are lost if Redis is unavailable. */
-export async function publishMetrics(redis: Redis, process: string, snapshot: MetricSnapshot): Promise<void> {
+export async function publishMetrics(
+  { redis, clock }: ExchangeDeps,
+  process: string,
+  snapshot: MetricSnapshot,
+): Promise<void> {
   if (!isRedisReady(redis)) return
-  const now = Date.now()
+  const now = clock.now()
   await redis
     .multi()
     .zadd(INDEX, now, process)
@@ -44,14 +52,14 @@ export async function publishQueueMetrics(redis: Redis, snapshot: MetricSnapshot
 }
 
 /** The metrics that all other processes published recently; none while Redis does not answer. */
-export async function readMetrics(redis: Redis, self: string): Promise<ReportedSnapshot[]> {
-  if (!isRedisReady(redis)) return []
+export async function readMetrics(deps: ExchangeDeps, self: string): Promise<ReportedSnapshot[]> {
+  if (!isRedisReady(deps.redis)) return []
   const late = new Promise<ReportedSnapshot[]>((resolve) => setTimeout(resolve, READ_TIMEOUT_MS, []).unref())
-  return Promise.race([readProcesses(redis, self).catch(() => []), late])
+  return Promise.race([readProcesses(deps, self).catch(() => []), late])
 }
 
-async function readProcesses(redis: Redis, self: string): Promise<ReportedSnapshot[]> {
-  const processes = (await redis.zrangebyscore(INDEX, Date.now() - EXPIRY_MS, '+inf')).filter(
+async function readProcesses({ redis, clock }: ExchangeDeps, self: string): Promise<ReportedSnapshot[]> {
+  const processes = (await redis.zrangebyscore(INDEX, clock.now() - EXPIRY_MS, '+inf')).filter(
     (process) => process !== self,
   )
   const texts = await redis.mget(keyOf(QUEUE), ...processes.map(keyOf))

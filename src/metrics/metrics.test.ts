@@ -95,12 +95,12 @@ describe('metrics of several processes', () => {
   })
   after(() => ctx.close())
   const processesSeenBy = async (self: string): Promise<unknown[]> =>
-    (await readMetrics(ctx.redis, self)).map(({ process }) => process)
+    (await readMetrics(ctx, self)).map(({ process }) => process)
 
   it('are collected from all other processes; those of the queue name no process', async () => {
     const one: Partial<Record<MetricName, never>> = {}
-    await publishMetrics(ctx.redis, 'a', { ...one, mailstead_redis_up: single(1) })
-    await publishMetrics(ctx.redis, 'b', { mailstead_redis_up: single(1) })
+    await publishMetrics(ctx, 'a', { ...one, mailstead_redis_up: single(1) })
+    await publishMetrics(ctx, 'b', { mailstead_redis_up: single(1) })
     await publishQueueMetrics(ctx.redis, { mailstead_webhook_backlog: single(3) })
     assert.deepEqual(
       [await processesSeenBy('a'), await processesSeenBy('b'), await processesSeenBy('c')],
@@ -120,7 +120,7 @@ describe('metrics of several processes', () => {
       'mailstead:{metrics}:queue',
       'no JSON',
     )
-    assert.strictEqual(renderMetrics(await readMetrics(ctx.redis, 'c')).trim(), '')
+    assert.strictEqual(renderMetrics(await readMetrics(ctx, 'c')).trim(), '')
   })
   it('only one worker at a time reports the queue', async () => {
     assert.deepEqual(
@@ -129,13 +129,14 @@ describe('metrics of several processes', () => {
     )
   })
   it('a process reports itself until it ends', async () => {
+    await ctx.db.measureClock()
     const metrics = startProcessMetrics(ctx, 'test')
     const families = checkExposition(renderMetrics([{ process: metrics.process, snapshot: metrics.snapshot() }]))
     assert.deepEqual(
       [...families.keys()],
       METRIC_NAMES.filter((name) => rowOf(name).by === 'all'),
     )
-    await publishMetrics(ctx.redis, metrics.process, metrics.snapshot())
+    await publishMetrics(ctx, metrics.process, metrics.snapshot())
     assert.ok((await processesSeenBy('c')).includes(metrics.process))
     await metrics.stop()
     assert.ok(!(await processesSeenBy('c')).includes(metrics.process))

@@ -7,7 +7,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Context } from '#src/context.ts'
 import { isRedisReady } from '#src/stores/redis.ts'
 import { removeMetrics, PUBLISH_INTERVAL_MS, publishMetrics } from './metric-exchange.ts'
-import { createRegistry, single, type MetricRegistry, type MetricSnapshot } from './registry.ts'
+import { createRegistry, single, type MetricRegistry, type MetricSeries, type MetricSnapshot } from './registry.ts'
 
 export interface ProcessMetrics extends MetricRegistry {
   /** Identifies the process: role, machine, pid. */
@@ -19,7 +19,10 @@ export interface ProcessMetrics extends MetricRegistry {
 const QUERY_TIMEOUT_MS = 3000
 const NANO = 1e-9
 
-export function startProcessMetrics(ctx: Pick<Context, 'db' | 'redis' | 'log'>, role: string): ProcessMetrics {
+export function startProcessMetrics(
+  ctx: Pick<Context, 'db' | 'redis' | 'clock' | 'log'>,
+  role: string,
+): ProcessMetrics {
   const registry = createRegistry()
   const name = `${role}:${hostname()}:${process.pid}`
   const delay = monitorEventLoopDelay({ resolution: 20 })
@@ -31,7 +34,7 @@ export function startProcessMetrics(ctx: Pick<Context, 'db' | 'redis' | 'log'>, 
     lag = { p99: delay.percentile(99) * NANO, max: delay.max * NANO }
     delay.reset()
     isDatabaseUp = await isDatabaseReachable(ctx)
-    await publishMetrics(ctx.redis, name, registry.snapshot())
+    await publishMetrics(ctx, name, registry.snapshot())
   }
 
   registry.collect(() => ({
@@ -42,6 +45,7 @@ export function startProcessMetrics(ctx: Pick<Context, 'db' | 'redis' | 'log'>, 
     ],
     mailstead_redis_up: single(isRedisReady(ctx.redis) ? 1 : 0),
     mailstead_database_up: single(isDatabaseUp ? 1 : 0),
+    mailstead_clock_skew_seconds: skewSeries(ctx.db.clock.skewMs()),
     mailstead_database_connections: ctx.db.pools().flatMap(({ pool, inUse, idle, waiting }) => [
       { labels: [pool, 'in use'], value: inUse },
       { labels: [pool, 'idle'], value: idle },
@@ -64,6 +68,11 @@ export function startProcessMetrics(ctx: Pick<Context, 'db' | 'redis' | 'log'>, 
       await removeMetrics(ctx.redis, name).catch(() => undefined)
     },
   }
+}
+
+/** Nothing before the first measurement. */
+function skewSeries(skewMs: number | null): readonly MetricSeries[] {
+  return skewMs === null ? [] : single(skewMs / 1000)
 }
 
 function ownMetrics(): MetricSnapshot {

@@ -23,7 +23,8 @@ export type MetricCollector = () => MetricSnapshot
 export interface MetricRegistry {
   add(name: MetricName, labels: readonly string[], by?: number): void
   observe(name: MetricName, labels: readonly string[], value: number): void
-  collect(collector: MetricCollector): void
+  /** Returns a function that ends the collection. */
+  collect(collector: MetricCollector): () => void
   snapshot(): MetricSnapshot
 }
 
@@ -35,7 +36,7 @@ interface MutableSeries {
 
 export function createRegistry(): MetricRegistry {
   const seriesByName = new Map<MetricName, Map<string, MutableSeries>>()
-  const collectors: MetricCollector[] = []
+  const collectors = new Set<MetricCollector>()
 
   function seriesOf(name: MetricName, labels: readonly string[]): MutableSeries {
     const ofName = seriesByName.get(name) ?? new Map<string, MutableSeries>()
@@ -64,11 +65,14 @@ export function createRegistry(): MetricRegistry {
       if (series.counts !== undefined) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1
       series.value += value
     },
-    collect: (collector) => void collectors.push(collector),
+    collect: (collector) => {
+      collectors.add(collector)
+      return () => void collectors.delete(collector)
+    },
     snapshot: () => {
       const parts: MetricSnapshot[] = [
         Object.fromEntries([...seriesByName].map(([name, series]) => [name, [...series.values()]])),
-        ...collectors.map((read) => read()),
+        ...[...collectors].map((read) => read()),
       ]
       return mergeSnapshots(parts)
     },

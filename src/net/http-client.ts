@@ -8,19 +8,15 @@
  * the server closes a keep-alive connection at the moment of reuse, a GET is sent once more on a new connection. A POST
  * never is: the server may have handled it, and only the caller knows whether it may be repeated.
  */
-import {
-  Agent as HttpAgent,
-  request as httpRequest,
-  type AgentOptions,
-  type ClientRequest,
-  type IncomingMessage,
-} from 'node:http'
+import { Agent as HttpAgent, request as httpRequest, type AgentOptions, type ClientRequest } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { isIP } from 'node:net'
 import { createSecureContext, getCACertificates } from 'node:tls'
 import { readAuthorities } from '#config/setting-file.ts'
 import type { Config } from '#config/load.ts'
 import { createSafeLookup, isReachable } from './address-policy.ts'
+import { createResponseReader, type HttpResponse, type ReadOptions } from './http-response.ts'
+import { withoutNodeOptions } from './node-error-text.ts'
 
 export interface HttpClient {
   /** `timeoutMs` is the limit for all of it: DNS, connection, TLS, request and response. */
@@ -38,32 +34,19 @@ export interface PostRequest {
   readonly maxBytes?: number
 }
 
-export interface GetRequest {
+/** `maxBytes` is the part of the response body that is returned. */
+export interface GetRequest extends ReadOptions {
   readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
-  /** The part of the response body that is returned. */
-  readonly maxBytes: number
 }
 
 export type HttpResult =
-  /**
-   * A response with any status. `body` is at most `maxBytes` of it; `location` and `contentType` are unparsed headers.
-   */
-  | {
-      readonly ok: true
-      readonly status: number
-      readonly body: string
-      readonly location: string | null
-      readonly contentType: string | null
-      readonly durationMs: number
-    }
+  | HttpResponse
   | { readonly ok: false; readonly reason: HttpFailure; readonly detail: string; readonly durationMs: number }
 
 export type HttpFailure = 'bad-url' | 'forbidden' | 'name' | 'connect' | 'tls' | 'timeout' | 'broken'
 
 const DEFAULT_MAX_BYTES = 4096
-// the body is read to its end so that the connection can be reused; beyond this size it is cheaper to close it
-const MAX_BODY_BYTES = 64 * 1024
 const CONNECTION = { maxSockets: 256, autoSelectFamilyAttemptTimeout: 1000 }
 // A connection that was idle for longer is not used again: servers close theirs after 2 s (gunicorn) to 5 s (Node,
 // Apache), and a POST that crosses such a close is lost.
@@ -168,9 +151,11 @@ function sendOnce({ agents, url, request, startedAt }: Exchange, agent: HttpAgen
       path: pathname + search,
       headers: request.headers,
     })
-    const response = createResponseReader(request.maxBytes)
+    const response = createResponseReader(request)
+    let isTimedOut = false
     const timer = setTimeout(
       () => {
+        isTimedOut = true
         finish(failure('timeout', `no response within ${request.timeoutMs / 1000} s`, startedAt))
         sent.destroy()
       },
@@ -181,18 +166,7 @@ function sendOnce({ agents, url, request, startedAt }: Exchange, agent: HttpAgen
     function finish(otherwise: HttpResult | null): void {
       clearTimeout(timer)
       const durationMs = Math.round(performance.now() - startedAt)
-      resolve(
-        response.status === null
-          ? otherwise
-          : {
-              ok: true,
-              status: response.status,
-              body: response.text(),
-              location: response.location,
-              contentType: response.contentType,
-              durationMs,
-            },
-      )
+      resolve(response.result({ durationMs, isTimedOut }) ?? otherwise)
     }
 
     sent.on('response', (message) => response.read(message, sent, () => finish(null)))
@@ -201,56 +175,6 @@ function sendOnce({ agents, url, request, startedAt }: Exchange, agent: HttpAgen
     sent.on('close', () => finish(failure('broken', 'the connection was closed without a response', startedAt)))
     sent.end(request.body)
   })
-}
-
-interface ResponseReader {
-  readonly status: number | null
-  readonly location: string | null
-  readonly contentType: string | null
-  read(response: IncomingMessage, sent: ClientRequest, done: () => void): void
-  text(): string
-}
-
-/** Reads the status, two headers and the beginning of the body. */
-function createResponseReader(maxBytes: number): ResponseReader {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  let status: number | null = null
-  let location: string | null = null
-  let contentType: string | null = null
-
-  function read(response: IncomingMessage, sent: ClientRequest, done: () => void): void {
-    status = response.statusCode ?? 0
-    location = response.headers.location ?? null
-    contentType = response.headers['content-type'] ?? null
-    response.on('data', (chunk: Buffer) => {
-      if (bytes < maxBytes) chunks.push(chunk.subarray(0, maxBytes - bytes))
-      bytes += chunk.length
-      if (bytes > Math.max(MAX_BODY_BYTES, maxBytes)) sent.destroy()
-    })
-    response.on('end', done)
-    response.on('error', done)
-  }
-
-  return {
-    read,
-    text: () => decodeBody(Buffer.concat(chunks), maxBytes),
-    get status() {
-      return status
-    },
-    get location() {
-      return location
-    },
-    get contentType() {
-      return contentType
-    },
-  }
-}
-
-/** Decodes text that PostgreSQL can store: UTF-8 without NUL, and without a partial character at the end. */
-function decodeBody(bytes: Buffer, maxBytes: number): string {
-  const text = bytes.toString('utf8').replaceAll('\0', '')
-  return bytes.length === maxBytes ? text.replace(/\uFFFD+$/, '') : text
 }
 
 const FAILURE_PATTERNS: readonly (readonly [HttpFailure, RegExp])[] = [
@@ -269,5 +193,6 @@ function failureOf(thrown: Error, sent: ClientRequest, startedAt: number): HttpR
     const detail = 'the server closed the connection without a response; it may have handled the request'
     return failure('broken', detail, startedAt)
   }
-  return failure(FAILURE_PATTERNS.find(([, pattern]) => pattern.test(code))?.[0] ?? 'broken', error.message, startedAt)
+  const kind = FAILURE_PATTERNS.find(([, pattern]) => pattern.test(code))?.[0] ?? 'broken'
+  return failure(kind, withoutNodeOptions(error.message), startedAt)
 }

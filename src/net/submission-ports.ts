@@ -1,11 +1,13 @@
 /**
  * The ports of the submission server on this machine. The process that listens writes them to a file in DATA_DIR/run;
  * commands read the file to print or test the ports. A missing or incomplete file means that the ports are not known;
- * it is not an error. The process removes its file when it stops.
+ * it is not an error. The process removes its file when it stops; one that may not write the folder, because it has
+ * given up the rights of root, writes and empties the file that was made for it.
  */
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '#config/load.ts'
+import { removeOrEmpty } from '#src/platform/files.ts'
 
 export interface SubmissionPorts {
   /** STARTTLS. */
@@ -34,9 +36,14 @@ export function publishPorts(config: DataDirSetting, ports: SubmissionPorts): bo
 
 function write(config: DataDirSetting, ports: SubmissionPorts): void {
   mkdirSync(join(config.dataDir, 'run'), { recursive: true })
+  const text = JSON.stringify(ports)
   const draft = `${fileOf(config)}.${process.pid}`
-  writeFileSync(draft, JSON.stringify(ports))
-  renameSync(draft, fileOf(config))
+  try {
+    writeFileSync(draft, text)
+    renameSync(draft, fileOf(config))
+  } catch {
+    writeFileSync(fileOf(config), text)
+  }
 }
 
 /** Null while no submission server listens. */
@@ -58,5 +65,5 @@ export function removePorts(config: DataDirSetting, ports: SubmissionPorts): voi
     published.tls === ports.tls &&
     published.alt === ports.alt
   )
-    rmSync(fileOf(config), { force: true })
+    removeOrEmpty(fileOf(config))
 }

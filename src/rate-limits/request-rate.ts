@@ -11,13 +11,12 @@ import { isRedisReady, type Redis } from '#src/stores/redis.ts'
 
 const WINDOW_MS = 10_000
 const EXCHANGE_MS = 100
-/** The limit reported for an unlimited plan: fits a signed 32-bit integer. */
-const UNLIMITED_LIMIT = 2_147_483_647
 
 export interface RateLimitResult {
   readonly isAllowed: boolean
-  /** Requests allowed in one window. */
-  readonly limit: number
+  /** Requests allowed in one window; null = unlimited. */
+  readonly limit: number | null
+  /** 0 if there is no limit. */
   readonly remaining: number
   /** When the window ends, in seconds since the epoch. */
   readonly resetAt: number
@@ -80,8 +79,8 @@ export function createRequestRateLimiter(redis: Redis, clock: Clock): RequestRat
     consume(workspaceId, perSecond) {
       const now = clock.now()
       const count = countOf(workspaceId, now)
-      const limit = perSecond === null ? UNLIMITED_LIMIT : Math.max(1, Math.floor((perSecond * WINDOW_MS) / 1000))
-      const isAllowed = count.total < limit
+      const limit = perSecond === null ? null : Math.max(1, Math.floor((perSecond * WINDOW_MS) / 1000))
+      const isAllowed = limit === null || count.total < limit
       if (isAllowed) {
         count.total++
         count.unshared++
@@ -90,7 +89,7 @@ export function createRequestRateLimiter(redis: Redis, clock: Clock): RequestRat
       return {
         isAllowed,
         limit,
-        remaining: Math.max(0, limit - count.total),
+        remaining: limit === null ? 0 : Math.max(0, limit - count.total),
         resetAt: endMs / 1000,
         retryAfter: Math.max(1, Math.ceil((endMs - now) / 1000)),
       }

@@ -4,7 +4,7 @@
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
-import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
+import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import { weekly } from '#src/stores/weeks.ts'
 
@@ -135,7 +135,7 @@ export function listCaptured(db: Queryable, workspaceId: string, page: PageReque
       columns: `${COLUMNS}, octet_length(raw) AS size`,
       from: 'sandbox_inbox',
       where: 'workspace_id = $1',
-      order: 'id DESC',
+      order: newestFirst(),
       values: [workspaceId],
     },
     page,

@@ -1,5 +1,7 @@
 import { assert } from 'chai'
 import disposable from 'disposable-email-domains' with { type: 'json' }
+import { createAudience } from '#src/contacts/audiences.ts'
+import { createMemberLister } from '#src/contacts/member-pages.ts'
 import { saveContacts } from '#src/contacts/save-contacts.ts'
 import { createDomainDns } from '#src/domains/domain-dns.ts'
 import { newId } from '#src/platform/id.ts'
@@ -238,5 +240,24 @@ describe('scores of contacts', () => {
     ])
     const found = Object.values(await scores())
     assert.deepEqual([found.length, found.every((score) => score === 0.8)], [49, true])
+  })
+  it('pages in the order of scores repeat and skip nobody while the contacts are scored', async () => {
+    const audience = { name: 'a', description: null, isDoubleOptIn: false }
+    const { id: audienceId } = await createAudience(ctx.db, workspaceId, audience, new Date())
+    const rows = ['good', 'bare', 'null', 'empty'].flatMap((domain) =>
+      Array.from({ length: 60 }, (_, i) => ({ email: `p${i}@${domain}.example` })),
+    )
+    await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId, now: new Date() }, rows))
+    const list = createMemberLister(ctx.db)
+    const listing = { keyId: newId(), audienceId, limit: 50, sort: 'deliverabilityScore', direction: 'desc' } as const
+    const read: string[] = []
+    for (const [at, sweep] of (['unscored', 'aged', 'aged', 'aged', 'aged'] as const).entries()) {
+      const found = await list(workspaceId, { ...listing, page: at + 1, isSubscribedOnly: false })
+      read.push(...(found?.members ?? []).map(({ email }) => email))
+      await run(sweep)
+      ctx.advance(31 * DAY_MS)
+      await sent('p1@good.example', 'delivered')
+    }
+    assert.deepEqual([read.length, new Set(read).size], [240, 240])
   })
 })

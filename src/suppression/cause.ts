@@ -15,12 +15,26 @@ export const CAUSES = {
   unsubscribe: { meaning: 'The recipient wants no mail from this workspace.', sentence: 'unsubscribed' },
   manual: { meaning: 'Someone added it with an Admin key.', sentence: 'added by hand' },
   import: { meaning: 'It was on a list that was imported.', sentence: 'imported' },
+  unsubscribe_bulk: {
+    meaning: 'The recipient wants no bulk mail from this workspace; mail of the other tiers goes out.',
+    sentence: 'unsubscribed from bulk mail',
+  },
 } as const satisfies Record<string, CauseRow>
 
 export type CauseKind = keyof typeof CAUSES
 
 /** Strongest first. */
 export const CAUSE_KINDS = Object.keys(CAUSES) as [CauseKind, ...CauseKind[]]
+
+/** SQL: whether an entry `s` of the suppression list stops mail of a tier. */
+export function stopsTier(tier: string): string {
+  return `(s.kind <> 'unsubscribe_bulk' OR ${tier} = 'bulk')`
+}
+
+/** The same for an entry that was loaded. */
+export function stopsMailOf(kind: CauseKind, tier: string): boolean {
+  return kind !== 'unsubscribe_bulk' || tier === 'bulk'
+}
 
 /** The receiver's reply. */
 export interface CauseReply {
@@ -44,5 +58,5 @@ export interface NewSuppression {
   readonly eventId?: string
   readonly messageId?: string
   /** The API key that added it. */
-  readonly apiKeyId?: string
+  readonly apiKeyId?: string | null
 }

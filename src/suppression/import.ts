@@ -26,7 +26,7 @@ export const MAX_REASON = 500
 
 export async function importList(
   ctx: Pick<Context, 'db' | 'clock'>,
-  to: { readonly workspaceId: string; readonly apiKeyId: string },
+  to: { readonly workspaceId: string; readonly apiKeyId: string | null },
   rows: AsyncIterable<ListRow> | Iterable<ListRow>,
 ): Promise<ImportReport> {
   const report: ImportReport = { added: 0, strengthened: 0, unchanged: 0, invalid: 0, errors: [] }

@@ -3,7 +3,7 @@
  * it in slices by address, so that an export of any length holds one slice in memory.
  */
 import type { Queryable } from '#src/stores/db.ts'
-import { readPage, type PageRequest } from '#src/stores/page.ts'
+import { mapPage, readPage, type ListOrder, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { CauseKind, CauseReply } from './cause.ts'
 
@@ -59,9 +59,12 @@ const WHERE = sql`
   AND ($5::timestamptz IS NULL OR created_at < $5)
 `
 
-export interface SuppressionPage {
-  readonly suppressions: readonly Suppression[]
-  readonly total: number
+const NEWEST_FIRST: ListOrder = {
+  by: [
+    { sql: 'created_at', type: 'timestamptz' },
+    { sql: 'address', type: 'text' },
+  ],
+  direction: 'DESC',
 }
 
 export async function listSuppressions(
@@ -69,17 +72,16 @@ export async function listSuppressions(
   workspaceId: string,
   filter: SuppressionFilter,
   wish: PageRequest,
-): Promise<SuppressionPage> {
+): Promise<Page<Suppression>> {
   const values = [workspaceId, filter.prefix, filter.kind, filter.after, filter.before]
   const listing = {
     columns: COLUMNS,
     from: 'suppressions',
     where: WHERE,
-    order: 'created_at DESC, address DESC',
+    order: NEWEST_FIRST,
     values,
   }
-  const { items, total } = await readPage<SuppressionRow>(db, listing, wish)
-  return { suppressions: items.map(suppressionOf), total }
+  return mapPage(await readPage<SuppressionRow>(db, listing, wish), suppressionOf)
 }
 
 /** The suppressions of these addresses, ordered by address. */

@@ -116,6 +116,7 @@ const HOLD = prepared(
     ) AS i (
       workspace_id, address, hold, receiver, cause, reply_code, reply_status, reply_text, rule, event_id, message_id
     )
+    WHERE EXISTS (SELECT FROM workspaces w WHERE w.id = i.workspace_id)
     ORDER BY workspace_id, lower(address) COLLATE "C"
     ON CONFLICT (workspace_id, address)
     DO UPDATE SET hold = CASE WHEN h.hold = 'outage' THEN h.hold ELSE excluded.hold END

@@ -110,7 +110,7 @@ describe('the suppression list', () => {
     await suppress(ctx.db, [entry('bob@b.example')], new Date(2000))
     await suppress(ctx.db, [entry('annika@b.example')], new Date(3000))
     const search = async (filter: object, page = { page: 1, limit: 10 }): Promise<unknown> => {
-      const { suppressions, total } = await listSuppressions(ctx.db, workspaceId, { ...ALL, ...filter }, page)
+      const { items: suppressions, total } = await listSuppressions(ctx.db, workspaceId, { ...ALL, ...filter }, page)
       return [total, ...suppressions.map(({ address }) => address.split('@')[0])]
     }
     assert.deepEqual(await search({}), [3, 'annika', 'bob', 'anna'])

@@ -43,6 +43,7 @@ const SUPPRESS = prepared(
       SELECT workspace_id, lower(address), kind, cause, reply_code, reply_status, reply_text, rule, event_id,
         message_id, api_key_id, $12, $12
       FROM input
+      WHERE EXISTS (SELECT FROM workspaces w WHERE w.id = input.workspace_id)
       ORDER BY workspace_id, lower(address) COLLATE "C"
       ON CONFLICT (workspace_id, address)
       DO UPDATE SET kind = excluded.kind,
@@ -95,6 +96,16 @@ const REMOVE = prepared(
     RETURNING address
   `,
 )
+
+const WITHDRAW = prepared(
+  'suppressions-withdraw-bulk',
+  `DELETE FROM suppressions WHERE workspace_id = $1 AND address = lower($2) AND kind = 'unsubscribe_bulk'`,
+)
+
+/** Lets bulk mail through again, unless the address is on the list for another cause. */
+export async function withdrawBulkUnsubscribe(db: Queryable, workspaceId: string, address: string): Promise<void> {
+  await db.query(WITHDRAW, [workspaceId, address])
+}
 
 /** Removes addresses from the list. Returns those that were on it. */
 export async function unsuppress(db: Queryable, workspaceId: string, addresses: readonly string[]): Promise<string[]> {

@@ -3,6 +3,7 @@
  * organisation, its id and its signer. A signed report replaces the same report without a signature, never the reverse.
  */
 import type { Queryable } from '#src/stores/db.ts'
+import { newestFirst, readUncounted, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { TlsReportArrival } from './received-queue.ts'
 import type { TlsReport, TlsReportPolicy } from './schema.ts'
@@ -73,29 +74,24 @@ export async function findOwnDomains(
   return new Set([...always.filter((name) => names.includes(name)), ...rows.map(({ domain }) => `bounce.${domain}`)])
 }
 
-interface ReportFilter {
+interface ReportFilter extends Pick<PageRequest, 'limit' | 'at'> {
   /** Only reports with failures. */
   readonly isFailing: boolean
-  readonly limit: number
 }
 
+const COLUMNS = sql`
+  id, organization, report_id AS "reportId", signer, via, peer, contact, begins_at AS "beginsAt", ends_at AS "endsAt",
+  policies, successes, failures
+`
+
 /** The newest first. */
-export async function listReceivedTlsReports(
+export function listReceivedTlsReports(
   db: Queryable,
-  { isFailing, limit }: ReportFilter,
-): Promise<ReceivedTlsReport[]> {
-  const { rows } = await db.query<ReceivedTlsReport>(
-    sql`
-      SELECT id, organization, report_id AS "reportId", signer, via, peer, contact, begins_at AS "beginsAt",
-        ends_at AS "endsAt", policies, successes, failures
-      FROM received_tls_reports
-      WHERE failures > 0 OR NOT $1
-      ORDER BY id DESC
-      LIMIT $2
-    `,
-    [isFailing, limit],
-  )
-  return rows
+  { isFailing, ...page }: ReportFilter,
+): Promise<Page<ReceivedTlsReport>> {
+  const where = '(failures > 0 OR NOT $1)'
+  const listing = { columns: COLUMNS, from: 'received_tls_reports', where, order: newestFirst(), values: [isFailing] }
+  return readUncounted(db, listing, page)
 }
 
 /** The JSON form for the api and the command line. */

@@ -7,8 +7,7 @@ import { createWorkspace, findWorkspace, listWorkspaces } from './workspaces.ts'
 describe('workspaces', () => {
   let database: OpenDatabase
   let db: Db
-  before(async function () {
-    this.timeout(120_000)
+  before(async () => {
     database = await openDatabase()
     db = database.db
   })
