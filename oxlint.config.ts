@@ -26,7 +26,7 @@ export default defineConfig({
   plugins: ['typescript', 'import', 'unicorn', 'oxc', 'node', 'promise'],
   categories: { correctness: 'error', suspicious: 'error' },
   options: { typeAware: true },
-  ignorePatterns: ['node_modules', 'data', 'bench/out', 'bench/haraka', 'clients/typescript/mailstead.ts'],
+  ignorePatterns: ['node_modules', 'data', 'bench/out', 'bench/haraka', 'dist', 'clients/typescript/mailstead.ts'],
   rules: {
     'import/no-cycle': 'error',
     'import/no-default-export': 'error',
@@ -53,8 +53,17 @@ export default defineConfig({
   overrides: [
     ...[...FOLDERS.keys()].flatMap((folder) => [restrict(folder, false), restrict(folder, true)]),
     {
-      // config/environment.ts reads it for production; setup runs before there is a config
-      files: ['config/environment.ts', 'bin/setup.mjs', 'bench/**', 'docs/examples/**', 'test/**', '**/*.test.ts'],
+      // config/environment.ts reads it for production; the others run before there is a config
+      files: [
+        'config/environment.ts',
+        'bin/setup.mjs',
+        'bin/check-platform.mjs',
+        'packaging/**',
+        'bench/**',
+        'docs/examples/**',
+        'test/**',
+        '**/*.test.ts',
+      ],
       rules: { 'node/no-process-env': 'off' },
     },
     { files: ['docs/examples/**'], rules: { 'no-console': 'off' } },

@@ -18,26 +18,27 @@ config: config/settings
 
 # library and migrations
 src/crypto: config
-src/net: config config/settings
 src/platform: config
 src/concurrency: src/platform
+src/net: config config/settings src/concurrency src/platform
 src/mail: src/platform
 src/stores: src/platform
 migrations: src/stores
-src: config src/crypto src/platform src/stores
+src: config src/concurrency src/crypto src/platform src/stores
 src/rate-limits: src/platform src/stores
 src/sandbox: src/platform src/stores
 src/workspaces: src/platform src/stores
-src/auth: src src/concurrency src/platform src/stores
 src/metrics: src src/stores
 src/queue: src src/concurrency src/platform src/stores
+src/auth: config src src/concurrency src/platform src/queue src/stores
 src/suppression: src src/mail src/platform src/stores
 src/events: src/platform src/queue src/stores
 src/contacts: src src/concurrency src/events src/mail src/platform src/queue src/stores
 src/domains: config src src/concurrency src/events src/mail src/net src/platform src/queue src/sandbox src/stores
-src/providers: config src src/concurrency src/events src/net src/platform src/queue src/stores
+src/providers: config src src/concurrency src/crypto src/events src/net src/platform src/queue src/stores
 src/webhooks: config/settings src src/crypto src/events src/net src/platform src/queue src/stores
 src/egress: config config/settings src src/domains src/platform src/stores src/suppression
+src/going-live: config src src/domains src/egress src/net src/platform src/queue src/stores
 src/imports: src src/contacts src/platform src/stores
 src/scoring: src src/domains src/mail src/platform src/stores
 src/segments: src/contacts src/platform src/stores
@@ -45,72 +46,79 @@ src/shaping: config src src/concurrency src/mail src/platform src/providers src/
 src/templates: src/concurrency src/contacts src/mail src/platform src/stores
 src/messages: config src src/concurrency src/contacts src/egress src/events src/mail src/platform src/providers
   src/queue src/shaping src/stores src/suppression src/workspaces
-src/operator: config src src/crypto src/mail src/messages src/platform src/queue src/stores src/workspaces
-src/subscribe: src src/contacts src/mail src/messages src/net src/platform src/queue src/rate-limits src/stores
+src/submission: config src src/auth src/mail src/messages src/platform src/providers src/queue src/templates
+src/operator: config src src/crypto src/domains src/mail src/messages src/platform src/queue src/stores src/workspaces
+src/subscribe: config src src/contacts src/crypto src/mail src/messages src/net src/operator src/platform src/queue
+  src/rate-limits src/stores
 src/tls-reports: src src/domains src/mail src/messages src/net src/platform src/rate-limits src/stores
 src/tracking: config src src/concurrency src/contacts src/crypto src/domains src/events src/mail src/messages src/net
-  src/platform src/queue src/stores
+  src/platform src/queue src/stores src/suppression
 src/deferred-content: src src/concurrency src/contacts src/messages src/platform src/stores src/templates src/tracking
-src/campaigns: config src src/deferred-content src/egress src/events src/mail src/messages src/platform src/queue
-  src/segments src/stores src/suppression src/templates
+src/campaigns: config src src/deferred-content src/egress src/events src/going-live src/mail src/messages src/platform
+  src/queue src/segments src/stores src/suppression src/templates
 src/automations: config config/settings src src/campaigns src/contacts src/deferred-content src/events src/mail
   src/messages src/net src/platform src/queue src/stores src/templates src/webhooks
 
 # process: mail transfer, stages first
 mta/route: config config/settings src/concurrency src/net src/platform
-mta/smtp: src/mail
+mta/smtp: src/mail src/net
 mta/smtp-server: config src src/net
-mta/sandbox: config mta/smtp-server src src/mail src/platform src/sandbox src/stores
+mta/sandbox: config mta/smtp-server src src/crypto src/mail src/platform src/sandbox src/stores
 mta/classify: src/mail src/messages
 mta/egress: config src src/auth src/concurrency src/egress src/messages
 mta/compose: src/concurrency src/mail src/templates src/tracking
 mta/security: src src/concurrency src/net src/platform src/queue src/stores src/tls-reports
 mta/shaping: src src/mail src/operator src/queue src/shaping src/stores
-mta/inbound: config mta/classify mta/compose mta/sandbox mta/smtp-server src src/concurrency src/domains src/egress
+mta/inbound: config mta/classify mta/sandbox mta/smtp-server src src/concurrency src/crypto src/domains src/egress
   src/mail src/messages src/metrics src/net src/platform src/queue src/rate-limits src/stores src/suppression
   src/tls-reports src/tracking src/workspaces
-mta/submission: config config/settings mta/compose mta/smtp-server src src/auth src/concurrency src/mail src/messages
-  src/metrics src/net src/platform src/providers src/queue src/rate-limits src/stores src/templates src/workspaces
+mta/submission: config config/settings mta/smtp-server src src/auth src/concurrency src/mail src/messages src/metrics
+  src/net src/platform src/queue src/rate-limits src/stores src/submission src/templates src/workspaces
 mta/transport: config config/settings mta/classify mta/egress mta/route mta/security mta/shaping mta/smtp src src/mail
   src/messages src/net src/providers src/shaping
 mta/delivery: config mta/compose mta/egress mta/route mta/sandbox mta/security mta/shaping mta/smtp mta/transport src
-  src/concurrency src/contacts src/deferred-content src/domains src/mail src/messages src/platform src/providers
-  src/queue src/stores src/suppression src/tracking
-mta/dry-run: config mta/compose mta/delivery mta/route mta/security mta/smtp mta/smtp-server mta/submission
-  mta/transport src src/mail src/net src/operator src/platform src/queue src/shaping src/stores src/suppression
-  src/workspaces
+  src/concurrency src/contacts src/deferred-content src/domains src/going-live src/mail src/messages src/platform
+  src/providers src/queue src/stores src/suppression src/tracking
+mta/dry-run: config mta/compose mta/delivery mta/route mta/security mta/smtp mta/transport src src/mail src/net
+  src/operator src/platform src/queue src/shaping src/stores src/submission src/suppression src/workspaces
 mta/scheduling: mta/delivery mta/egress mta/route mta/shaping mta/transport src src/concurrency src/egress src/messages
   src/providers src/queue src/shaping src/stores src/suppression
 mta/outbound: config mta/delivery mta/dry-run mta/egress mta/scheduling mta/shaping mta/transport src src/concurrency
   src/messages src/metrics src/queue src/stores src/workspaces
-mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/concurrency src/crypto src/metrics src/stores
+mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/concurrency src/crypto src/metrics src/operator
+  src/stores
 
 # process: REST API and pages
-api/http: config config/settings src src/auth src/contacts src/deferred-content src/events src/messages src/metrics
-  src/net src/operator src/platform src/rate-limits src/stores src/templates src/tracking
+api/http: config config/settings src src/auth src/contacts src/deferred-content src/events src/mail src/messages
+  src/metrics src/net src/operator src/platform src/rate-limits src/stores src/submission src/templates src/tracking
+  src/workspaces
 api/openapi: api/http src/events src/platform
-api/pages: api/http src/mail src/platform src/subscribe src/tracking
-api/sending: api/http src/auth src/mail src/messages src/platform src/providers src/queue src/templates
+api/pages: api/http src/platform src/subscribe src/tracking
+api/sending: api/http src/auth src/mail src/messages src/net src/platform src/providers src/queue src/submission
+  src/templates src/workspaces
 api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns
   src/concurrency src/contacts src/domains src/egress src/events src/imports src/mail src/messages src/metrics src/net
   src/operator src/platform src/providers src/queue src/sandbox src/segments src/shaping src/stores src/subscribe
   src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
-api: api/http api/routes config src src/auth src/concurrency src/contacts src/events src/messages src/operator
+api: api/http api/routes config src src/auth src/concurrency src/contacts src/events src/messages src/net src/operator
   src/platform src/rate-limits src/stores src/templates src/tracking
 
 # process: worker
-worker: config src src/automations src/campaigns src/concurrency src/contacts src/domains src/egress
+worker: config src src/automations src/campaigns src/concurrency src/contacts src/domains src/egress src/going-live
   src/imports src/messages src/metrics src/net src/operator src/platform src/providers src/queue src/scoring src/stores
   src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
 
 # command line
 bin/terminal:
-bin/supervisor: bin/terminal config src/crypto
-bin/cli: bin/supervisor config src src/stores src/workspaces
+bin/supervisor: bin/terminal config src/crypto src/stores
+bin/service: bin/supervisor config src/platform
+bin/cli: api/http api/routes bin/supervisor bin/terminal config src src/auth src/contacts src/platform src/stores
+  src/templates src/workspaces
 bin/egress: bin/cli bin/terminal config src/domains src/egress src/stores
 bin/queue: bin/cli bin/terminal src src/messages src/operator src/platform src/queue src/shaping
-bin/doctor: config mta/inbound mta/route src/crypto src/domains src/egress src/net src/operator src/queue src/stores
-  src/suppression src/tls-reports
+bin/doctor: bin/terminal config mta/inbound mta/route src/crypto src/domains src/egress src/going-live src/metrics
+  src/net src/operator src/platform src/queue src/stores src/suppression src/tls-reports
+bin/setup: bin/cli bin/supervisor config
 
 # benchmark
 bench/harness: bin/supervisor src/crypto
@@ -120,24 +128,30 @@ bench: bench/harness bench/references bench/scenarios bin/supervisor
 
 # test support
 test/support: api api/http api/openapi bin/cli bin/supervisor config mta/delivery mta/sandbox mta/shaping mta/smtp src
-  src/auth src/crypto src/domains src/egress src/events src/mail src/messages src/net src/platform src/queue
-  src/sandbox src/shaping src/stores src/tracking src/webhooks src/workspaces
+  src/auth src/crypto src/domains src/egress src/events src/going-live src/mail src/messages src/net src/platform
+  src/queue src/sandbox src/shaping src/stores src/tracking src/webhooks src/workspaces
 
 # test runner
 test: bin/supervisor config mta/classify test/support
 
 # commands
-bin/commands: api bench bench/harness bin/cli bin/doctor bin/egress bin/queue bin/supervisor bin/terminal config mta
-  mta/classify mta/delivery mta/dry-run mta/egress mta/inbound mta/security src src/auth src/crypto src/domains
-  src/mail src/messages src/net src/operator src/platform src/providers src/queue src/sandbox src/shaping src/stores
-  src/suppression src/tls-reports src/workspaces test worker
+bin/commands: api api/routes bench bench/harness bin/cli bin/doctor bin/egress bin/queue bin/service bin/setup
+  bin/supervisor bin/terminal config config/settings mta mta/classify mta/delivery mta/dry-run mta/egress mta/inbound
+  mta/security src src/auth src/crypto src/domains src/egress src/going-live src/mail src/messages src/net
+  src/operator src/platform src/providers src/queue src/sandbox src/shaping src/stores src/suppression
+  src/tls-reports src/tracking src/workspaces test worker
 
 # main program
-bin: bin/commands bin/supervisor config
+bin: bin/cli bin/commands bin/supervisor bin/terminal config src/platform
 
-# scenarios, examples and the client
+# scenarios, examples, packages and the client
 docs/examples:
+packaging:
+packaging/container:
+packaging/helm:
+packaging/systemd:
 bench/partitions: *
+bench/refill: *
 test/faults: *
 test/flows: *
 test/spec: *
@@ -149,7 +163,7 @@ clients/typescript: api api/openapi
  * folder's row here names. Below `test` every file is test code, and one row in FOLDERS holds for all of them.
  */
 export const TESTS = parseRules(`
-src/auth: config src/workspaces
+src/auth: src/workspaces
 src/metrics: src/platform
 src/suppression: src/messages
 src/domains: src/crypto worker
@@ -159,11 +173,10 @@ src/templates: src/workspaces
 src/operator: worker
 src/automations: src/imports
 mta/smtp-server: src/platform
-mta/sandbox: mta/classify src/crypto
+mta/sandbox: mta/classify
 mta/egress: src/mail src/platform src/stores
 mta/compose: src/crypto src/domains src/platform
 mta/security: mta/route
-mta/inbound: src/crypto
 mta/delivery: src/crypto
 mta/scheduling: src/platform
 api/http: api
@@ -171,8 +184,11 @@ api/openapi: api
 api/sending: src/stores
 api/routes: bin/commands src/crypto
 api: api/openapi src/sandbox
-bin/cli: bin/terminal
-bin: src/platform
+worker: src/deferred-content
+packaging: config src/crypto
+packaging/container: config
+packaging/helm: config src/crypto
+packaging/systemd: config src/crypto
 `)
 
 export interface Wall {

@@ -8,7 +8,7 @@ import { dirname, join, posix } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '..')
 
-const SOURCE_FILES = '{src,mta,api,worker,config,migrations,bin,bench,clients,docs,test}/**/*.{ts,mjs}'
+const SOURCE_FILES = '{src,mta,api,worker,config,migrations,bin,bench,clients,docs,packaging,test}/**/*.{ts,mjs}'
 /** The generated client, and what a measured program brings along. */
 const NOT_OURS = ['**/node_modules/**', 'bench/out/**', 'bench/haraka/**']
 const IMPORT = /\b(?:from|import|new URL)\s*\(?\s*(?:'([^'\n]+)'|"([^"\n]+)"|`([^`\n]+)`)/g

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Sends one mail with curl, then asks what became of it. The Idempotency-Key makes it safe to run again: the mail goes out once.
+# Sends one mail with curl, then asks what became of it. With the same Idempotency-Key, here the number of the order, a
+# mail goes out once, however often the request is repeated.
 set -eu
 
 answer=$(curl --fail-with-body --silent --show-error --retry 3 "$MAILSTEAD_URL/api/v1/send-email/instant" \
   -H "Authorization: Bearer $MAILSTEAD_KEY" \
   -H 'Content-Type: application/json' \
-  -H "Idempotency-Key: ${ORDER_ID:-order-1234}" \
+  -H "Idempotency-Key: ${ORDER_ID:-order-$(date +%s)-$$}" \
   --data-binary @- <<JSON
 {
   "from": "$MAILSTEAD_FROM",

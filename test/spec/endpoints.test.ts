@@ -93,7 +93,7 @@ const ROWS: readonly Row[] = [
     ['GET', ['/public/contacts/get-contact'], 200, ONE],
     ['POST', ['/public/contacts/add-contact'], 201, ONE, writes],
     ['PATCH', ['/public/contacts/update-contact'], 200, ONE, writes],
-    ['DELETE', ['/public/contacts/delete-contact'], 204, ONE, writes],
+    ['DELETE', ['/public/contacts/delete-contact'], 200, ONE, writes],
   ]),
   ...section('Public subscribe form', 'public', [
     ['GET', ['//s/:token'], 200, ['NOT_FOUND']],
@@ -176,7 +176,8 @@ describe('specification: endpoints', () => {
     }
   }
   it('needs the plan LAUNCH for scheduling, not for sending', () => {
-    assert.strictEqual(find('POST', '/send-email/schedule')?.needsLaunch, true)
+    for (const path of ['/send-email/schedule', '/public/campaigns/:id/schedule'])
+      assert.strictEqual(find('POST', path)?.needsLaunch, true)
     assert.strictEqual(find('POST', '/send-email/instant')?.needsLaunch, undefined)
   })
 })

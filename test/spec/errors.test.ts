@@ -154,12 +154,17 @@ describe('specification: errors', () => {
   for (const [status, code, condition, ask] of ROWS) {
     it(`${status} ${code}: ${condition}`, async () => {
       const answer = await ask(context)
-      const { success, error, message: text, details, ...more } = answer.body
+      const { success, error, message: text, reason, details, doc_url: docUrl, request_id: id, ...more } = answer.body
+      assert.deepEqual([docUrl, id] as unknown[], [
+        `${context.api.config.publicUrl}/docs/errors#${code}`,
+        answer.headers.get('x-request-id'),
+      ])
       assert.deepEqual([answer.status, success, error, typeof text, more], [status, false, code, 'string', {}])
       if (code === 'VALIDATION_ERROR')
         for (const detail of listOf(details)) assert.deepEqual(Object.keys(detail), ['path', 'message'])
       else assert.strictEqual(details, undefined)
       if (status === 405) assert.strictEqual(answer.headers.get('allow'), 'POST, OPTIONS')
+      assert.strictEqual(reason, status === 429 ? 'quota' : undefined)
       if (status === 429) assert.ok(Number(answer.headers.get('retry-after')) > 0)
     })
   }

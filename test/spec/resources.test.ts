@@ -179,10 +179,9 @@ describe('specification: resources and their fields', () => {
   const dataOf = (answer: Json): Json => answer['data'] ?? assert.fail(JSON.stringify(answer))
   const first = (list: Json | undefined): Json => list?.['0'] ?? assert.fail('the list is empty')
 
-  before(async function () {
-    this.timeout(60_000)
+  before(async () => {
     dns = await startDns({})
-    api = await startApi({ DNS_SERVERS: dns.server, HOSTNAME: 'mail.operator.example' })
+    api = await startApi({ DNS_SERVERS: dns.server, MAILSTEAD_HOSTNAME: 'mail.operator.example' })
     await readSending()
     await readContacts()
     await readDomains()
