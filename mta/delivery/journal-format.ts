@@ -105,7 +105,7 @@ function checksumOf(json: string): string {
 function resultOf(value: unknown): JournaledResult | null {
   const result = value as JournaledResult
   const { claimed, transition } = result
-  const { attempt, dueAt, move, lease } = transition
+  const { attempt, dueAt, claimedAt, move, lease } = transition
   const isComplete =
     /^[0-9a-f-]{36}$/.test(claimed.messageId) &&
     Number.isInteger(claimed.n) &&
@@ -116,5 +116,11 @@ function resultOf(value: unknown): JournaledResult | null {
     Number.isInteger(attempt.number) &&
     typeof attempt.record.outcome.kind === 'string'
   // JSON has no dates
-  return isComplete ? { claimed, transition: { ...transition, dueAt: dueAt === null ? null : new Date(dueAt) } } : null
+  if (!isComplete) return null
+  const dates = {
+    dueAt: dueAt === null ? null : new Date(dueAt),
+    // absent in a journal of an earlier version
+    ...(claimedAt === undefined ? {} : { claimedAt: new Date(claimedAt) }),
+  }
+  return { claimed, transition: { ...transition, ...dates } }
 }

@@ -44,8 +44,8 @@ function writerWith(answer: (statement: number, conversations: readonly unknown[
   const [statements, scheduled]: [number[], unknown[]] = [[], []]
   const db: Queryable = {
     query: <R extends object>(_: unknown, values: readonly unknown[] = []) => {
-      if (values.length < 27) return Promise.resolve({ rows: [], rowCount: 0 })
-      const conversations = readArray(values[26])
+      if (values.length < 28) return Promise.resolve({ rows: [], rowCount: 0 })
+      const conversations = readArray(values[27])
       statements.push(conversations.length)
       const moved = answer(statements.length, conversations)
       const done = Array.from({ length: moved }, (__, i) => i + 1)

@@ -116,7 +116,7 @@ describe('recovery of a result journal', () => {
     note(one, UNKNOWN)
     await writer.write(resultOf(ctx, one, attemptOf(UNKNOWN)))
     const release = releaseTransition(one, new Date(0), null)
-    await applyTransitions(ctx.db, [{ ...release, move: 'try_again', lease: null }], new Date())
+    await applyTransitions(ctx.db, [{ ...release, move: 'try_again', lease: null, claimedAt: undefined }], new Date())
     const [second] = await claimRecipients(ctx.db, lease, [one], new Date())
     assert.strictEqual(second?.attempt, 2)
     await die()

@@ -21,6 +21,8 @@ export interface LeasedRecipient extends ScheduleMember {
   readonly tier: Tier
   readonly lease: number
   /** Absent where it is not known. */
+  readonly claimedAt?: Date
+  /** Absent where it is not known. */
   readonly campaignId?: string | null
 }
 

@@ -118,6 +118,8 @@ export interface ClaimedRecipient extends RecipientFields {
   readonly attempt: number
   /** The fencing token of the claim. */
   readonly lease: number
+  /** The time of the claim, which distinguishes it from later claims of the recipient under the same lease. */
+  readonly claimedAt: Date
   /** Counted attempts before this one: those that a server replied to. */
   readonly tries: number
   readonly dueAt: Date
@@ -152,7 +154,7 @@ export async function claimRecipients(
     now,
     counter,
   ])
-  const claimed = rows.map((row) => claimedOf(row, lease))
+  const claimed = rows.map((row) => claimedOf(row, lease, now))
   const refs = claimed.flatMap(({ workspaceId, deferredContent }) =>
     deferredContent === null ? [] : [{ workspaceId, ...deferredContent }],
   )
@@ -160,7 +162,7 @@ export async function claimRecipients(
   return claimed.map((one) => (one.deferredContent === null ? one : { ...one, contact: contacts.next().value ?? null }))
 }
 
-function claimedOf(row: ClaimedRow, lease: number): ClaimedRecipient {
+function claimedOf(row: ClaimedRow, lease: number, claimedAt: Date): ClaimedRecipient {
   return {
     ...readFields(row),
     messageId: row.message_id,
@@ -171,6 +173,7 @@ function claimedOf(row: ClaimedRow, lease: number): ClaimedRecipient {
     domain: row.domain,
     attempt: row.attempts,
     lease,
+    claimedAt,
     tries: row.tries,
     dueAt: row.due_at,
     campaignId: row.campaign_id,

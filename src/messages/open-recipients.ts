@@ -143,23 +143,23 @@ export function sliceValues({ tier, until, cursor, limit, owner }: WaitingRead):
   return [tier, until, ...cursorValues(cursor), limit, ...(owner === undefined ? [] : [owner.id])]
 }
 
-/** The recipients that a dead process was sending. */
+/** The recipients that a dead process was sending. The claim was the last change of each. */
 export async function readLeased(
   db: Queryable,
   leases: readonly number[],
   limit: number,
-): Promise<(DueRecipient & { readonly lease: number })[]> {
+): Promise<(DueRecipient & { readonly lease: number; readonly claimedAt: Date })[]> {
   const weeks = await readOpenWeeks(db)
-  const { rows } = await db.query<OpenRow & { readonly lease: number }>(
+  const { rows } = await db.query<OpenRow & { readonly lease: number; readonly updated_at: Date }>(
     sql`
-      SELECT ${WAITING_COLUMNS}, lease
+      SELECT ${WAITING_COLUMNS}, lease, updated_at
       FROM recipients
       WHERE is_open AND state = 'sending' AND lease = ANY ($1) AND ${weeks.contain('message_id')}
       LIMIT $2
     `,
     [leases, limit],
   )
-  return rows.map((row) => ({ ...dueOf(row), lease: row.lease }))
+  return rows.map((row) => ({ ...dueOf(row), lease: row.lease, claimedAt: row.updated_at }))
 }
 
 /** The attempt that a process made under its lease. */

@@ -79,6 +79,7 @@ export function transitionFor(
     messageId: claimed.messageId,
     n: claimed.n,
     lease: claimed.lease,
+    claimedAt: claimed.claimedAt,
     attempt: { number: claimed.attempt, record: attempt },
     ...decide(outcome, { claimed, tls: attempt.tls, rules }),
   }
@@ -95,7 +96,7 @@ function postpone(
 
 /** Releases a recipient; the attempt does not count, because no server was contacted. */
 export function releaseTransition(
-  claimed: { readonly messageId: string; readonly n: number; readonly lease: number },
+  claimed: { readonly messageId: string; readonly n: number; readonly lease: number; readonly claimedAt?: Date },
   dueAt: Date,
   reason: string | null,
 ): Transition {
@@ -104,6 +105,7 @@ export function releaseTransition(
     n: claimed.n,
     move: 'release',
     lease: claimed.lease,
+    claimedAt: claimed.claimedAt,
     reason,
     dueAt,
     isCounted: false,

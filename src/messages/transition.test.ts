@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { createAcceptor } from './accept.ts'
-import { claimRecipients } from './claim.ts'
+import { claimRecipients, type ClaimedRecipient } from './claim.ts'
 import { applyTransitions, type Transition } from './transition.ts'
 import type { Attempt, Outcome } from './outcome.ts'
 import { readMessage } from './read.ts'
@@ -12,6 +13,15 @@ import { transitionFor } from './transition-for-outcome.ts'
 import { isWaiting, MOVES, STATES, type MoveName, type State } from './state.ts'
 
 const reply = { code: 250, enhanced: '2.0.0', text: 'queued as 1A', lines: [] }
+const GREYLISTED: Outcome = {
+  kind: 'deferred',
+  scope: 'recipient',
+  reason: 'greylisted',
+  detail: '451 4.7.1 Greylisted',
+  reply: { code: 451, enhanced: '4.7.1', text: 'Greylisted', lines: [] },
+  isCounted: true,
+}
+const POSTPONED: Outcome = { kind: 'postponed', reason: 'tls-policy', detail: 'it is being fetched', untilMs: 0 }
 const attemptOf = (outcome: Outcome): Attempt => ({
   outcome,
   host: 'mx.example',
@@ -108,6 +118,26 @@ describe('transitions', () => {
     assert.deepEqual([...(await applyTransitions(ctx.db, [moving(id, 'deliver', 1)], now())).done], [])
     assert.strictEqual(await stateOf(id), 'sending')
     assert.deepEqual([...(await applyTransitions(ctx.db, [moving(id, 'deliver', 2)], now())).done], [0])
+  })
+
+  it('a repeated result does not end the next claim of the recipient under the same lease', async () => {
+    for (const outcome of [GREYLISTED, POSTPONED]) {
+      const id = await accepted()
+      const claim = async (): Promise<ClaimedRecipient> => {
+        const [claimed] = await claimRecipients(ctx.db, 1, [{ messageId: id, n: 0 }], now())
+        assert.ok(claimed, 'it is due')
+        return claimed
+      }
+      const rules = { scale: 0, lifetimeSeconds: null, nowMs: ctx.clock.now() }
+      const first = transitionFor(await claim(), attemptOf(outcome), rules)
+      assert.deepEqual([...(await applyTransitions(ctx.db, [first], now())).done], [0])
+      // the reply to that statement was lost, and the recipient is due again before it is repeated
+      await sleep(2)
+      const second = transitionFor(await claim(), attemptOf({ kind: 'delivered', reply }), rules)
+      assert.deepEqual([...(await applyTransitions(ctx.db, [first], now())).done], [])
+      assert.strictEqual(await stateOf(id), 'sending')
+      assert.deepEqual([...(await applyTransitions(ctx.db, [second], now())).done], [0])
+    }
   })
 
   it('a release is not counted as an attempt', async () => {

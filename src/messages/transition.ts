@@ -1,8 +1,8 @@
 /**
  * Changes the state of recipients; only the claim (`claim.ts`), which also loads, is separate. One statement makes a
- * whole batch of transitions. Each UPDATE checks the old state and the lease, so a worker that lost its lease, is late,
- * or repeats a batch whose response was lost changes nothing. The statement also stores events, attempts and webhook
- * deliveries.
+ * whole batch of transitions. Each UPDATE checks the old state, the lease and the time of the claim, so a worker that
+ * lost its lease, is late, or repeats a batch whose response was lost changes nothing, even if it has claimed the
+ * recipient again meanwhile. The statement also stores events, attempts and webhook deliveries.
  *
  * Two batches that change several recipients of the same messages may deadlock over the messages' event counters.
  * PostgreSQL then rolls back one of them, and the caller repeats it (`isTransactionConflict`).
@@ -26,6 +26,8 @@ export interface Transition {
   readonly move: MoveName
   /** The recipient must have this lease; null if the transition does not start from `sending`. */
   readonly lease: number | null
+  /** The time of the claim that the transition ends; absent if it does not end just one claim. */
+  readonly claimedAt?: Date | undefined
   /** The reason, for people; stored with the recipient. */
   readonly reason: string | null
   /** When it is due again; null leaves the due time as it is. */
@@ -80,6 +82,7 @@ const TRANSITION_INPUT: Readonly<Record<string, BinaryColumn<Transition>>> = {
   to_state: ['text', (m) => MOVES[m.move].to],
   is_open: ['boolean', (m) => isOpen(MOVES[m.move].to)],
   lease: ['bigint', (m) => m.lease],
+  claimed_at: ['timestamptz', (m) => m.claimedAt ?? null],
   due_at: ['timestamptz', (m) => m.dueAt],
   reason: ['text', (m) => m.reason],
   counted: ['smallint', (m) => (m.isCounted ? 1 : 0)],
@@ -187,6 +190,7 @@ function statementOf({ arrays, names, returned, update }: LedgerParts, weeks: We
       WHERE r.message_id = i.message_id AND r.n = i.n AND ${weeks.contain('r.message_id')}
         AND r.state = ANY (string_to_array(i.from_states, ','))
         AND (i.lease IS NULL OR r.lease = i.lease)
+        AND (i.claimed_at IS NULL OR r.updated_at = i.claimed_at)
       RETURNING i.ord, i.event_count, r.message_id, r.n, r.workspace_id, r.address, r.is_only, r.sequence${returned}
     ), shared AS (
       UPDATE messages m SET event_count = m.event_count + s.events

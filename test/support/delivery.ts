@@ -48,6 +48,7 @@ export function claimedOf(
     domain: 'a.example',
     attempt: 1,
     lease: LEASE,
+    claimedAt: new Date(now),
     tries: 0,
     dueAt: new Date(now),
     beganAt: new Date(now),
