@@ -244,7 +244,10 @@ describe('the throttle of a receiver', () => {
     const address = testbed.dns.zone['mx1.dead.example']?.A?.[0] ?? ''
     const receiver = await startReceiver({}, { host: address, port: testbed.system.config.smtpOutPort })
     const most = watchOpen([receiver], 5)
-    await until(() => receiver.messages.length >= 20)
+    await until(
+      () => receiver.messages.length >= 20,
+      async () => `${receiver.messages.length} arrived; ${await cli('queue', 'status')}`,
+    )
     assert.ok(most() <= 10)
     await receiver.stop()
   })
