@@ -2,14 +2,17 @@
  * What the number of weekly partitions costs: the same work on a database with 5 of each table and on one with 107 and
  * old mail. Prints CPU of PostgreSQL per message, the feed's poll, the first page of searches, and the memory of a
  * backend, with the ratio of both. Starts PostgreSQL and Redis of its own, or uses a database of its own in that of
- * DATABASE_URL. Usage: node bench/partitions/main.ts [--messages N] [--weeks N] [--sends N]
+ * DATABASE_URL. Both databases are filled first. With --quiet the measurement begins when the machine has been idle for
+ * half a minute, such as after autovacuum, or after that many minutes.
+ * Usage: node bench/partitions/main.ts [--messages N] [--weeks N] [--sends N] [--quiet MINUTES]
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { pino } from 'pino'
-import { readUsage } from '#bench/harness/cpu.ts'
+import { machineCpuMs, readUsage } from '#bench/harness/cpu.ts'
 import { createProcessManager } from '#bench/harness/process-manager.ts'
 import { percentile } from '#bench/harness/stats.ts'
 import { APPLICATION_ROLE, superuserUrl } from '#bin/supervisor/postgres-access.ts'
@@ -26,6 +29,7 @@ const { values: given } = parseArgs({
     messages: { type: 'string', default: '1000000' },
     weeks: { type: 'string', default: '107' },
     sends: { type: 'string', default: '4000' },
+    quiet: { type: 'string', default: '0' },
   },
 })
 const MAX_MESSAGES = 10_000_000
@@ -50,15 +54,24 @@ const TARGETS: Readonly<Partial<Record<keyof WorkFigures, { readonly max: number
   'largest backend after the searches, MB': { max: 8, isRatio: false },
 }
 
+/** CPUs in use on a quiet machine, at most, and in how many rounds one after the other. */
+const QUIET_SHARE = 0.2
+const QUIET_ROUND_MS = 5000
+const QUIET_ROUNDS = 6
 const FEW_WEEKS = 5
 /** The title of a backend that serves a client; others vacuum, or write. */
 const CLIENT_BACKEND = /^postgres: \S+ bench_\w+ /
+interface Filled {
+  readonly url: string
+  readonly workspaceId: string
+}
+
 const manager = createProcessManager()
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => void manager.end().finally(() => process.exit(130)))
 try {
   const { databaseUrl, groups } = await openBenchStores(manager, join(manager.dir, 'data'), say)
-  const measure = async (name: string, weeks: number, messages: number): Promise<WorkFigures> => {
+  const fill = async (name: string, weeks: number, messages: number): Promise<Filled> => {
     const url = await createDatabase(databaseUrl, name)
     say(`${weeks} partitions, ${messages} old messages`)
     const client = new pg.Client(url)
@@ -69,6 +82,9 @@ try {
       workspaceId.replaceAll('-', ''),
     ])
     await fillHistory(client, { weeks, messages, workspaceId }, say).finally(() => client.end())
+    return { url, workspaceId }
+  }
+  const measure = async ({ url, workspaceId }: Filled): Promise<WorkFigures> => {
     const db = openDb(url, pino({ level: 'silent' }))
     const cpuMs = (): number => readUsage(groups)['postgres']?.cpuMs ?? 0
     const memoryMb = (): number => largestBackendMb(groups['postgres'] ?? 0)
@@ -76,8 +92,13 @@ try {
     await db.close()
     return figures
   }
-  const few = await measure('bench_few', FEW_WEEKS, 0)
-  const many = await measure('bench_many', options.weeks, options.messages)
+  const filled = [
+    await fill('bench_few', FEW_WEEKS, 0),
+    await fill('bench_many', options.weeks, options.messages),
+  ] as const
+  await waitUntilQuiet(Number(given.quiet) * 60_000)
+  const few = await measure(filled[0])
+  const many = await measure(filled[1])
   const rows = Object.keys(few).map((key) => {
     const name = key as keyof WorkFigures
     const [one, other] = [few[name], many[name]]
@@ -90,6 +111,18 @@ try {
   process.stdout.write(`${formatTable([head, ...rows])}\n`)
 } finally {
   await manager.end()
+}
+
+/** Until the machine is idle for a while, or `limitMs` is over. */
+async function waitUntilQuiet(limitMs: number): Promise<void> {
+  const begin = performance.now()
+  for (let quiet = 0; quiet < QUIET_ROUNDS && performance.now() - begin < limitMs;) {
+    const [cpu, at] = [machineCpuMs(), performance.now()]
+    await sleep(QUIET_ROUND_MS)
+    const share = (machineCpuMs() - cpu) / (performance.now() - at)
+    quiet = share < QUIET_SHARE ? quiet + 1 : 0
+  }
+  say(`measuring, after ${((performance.now() - begin) / 60_000).toFixed(1)} minutes of waiting`)
 }
 
 async function createDatabase(url: string, name: string): Promise<string> {
