@@ -71,6 +71,7 @@ const OF_THE_SERVICE = new Set([
   'migrations',
   'migrations_lock',
   'leases',
+  'dkim_zone_records',
   'nodes',
   'node_processes',
   'restore_fence',

@@ -39,7 +39,7 @@ describe('the worker and sending domains', () => {
       return sending.kind === 'ready' ? sending.keys.map(({ selector }) => selector) : []
     }
     const rotate = (domain: Domain): ReturnType<typeof rotateDkimKeys> =>
-      rotateDkimKeys(testbed.ctx, workspaceId, domain.id)
+      rotateDkimKeys(testbed.ctx, { workspaceId, id: domain.id })
 
     it('signs with the new pair after it was found twice, and keeps the old record for a week', async () => {
       const domain = await verified()
@@ -103,7 +103,7 @@ describe('the worker and sending domains', () => {
       const domain = await testbed.add(workspaceId)
       assert.strictEqual((await rotate(domain)).kind, 'not-verified')
       assert.strictEqual(
-        (await rotateDkimKeys(testbed.ctx, await testbed.ctx.newWorkspace(), domain.id)).kind,
+        (await rotateDkimKeys(testbed.ctx, { workspaceId: await testbed.ctx.newWorkspace(), id: domain.id })).kind,
         'not-found',
       )
     })

@@ -15,6 +15,7 @@ import { createAccountRound, createGrantRevocationRound } from './accounts.ts'
 import { createAutomationMaintenanceRound } from './automations.ts'
 import { createCampaignRound, createCampaignStartRound } from './campaigns.ts'
 import { createDeadLeaseRound } from './dead-leases.ts'
+import { createDkimZoneRound, createKeyScheduleRound } from './dkim-zone.ts'
 import { createDomainCheckRound, createDomainRemovalRound, createRegistrationRound } from './domains.ts'
 import { createSourceCheckRound } from './egress.ts'
 import { createHousekeepingRound } from './housekeeping.ts'
@@ -68,6 +69,8 @@ export const LOOPS: readonly LoopRow[] = [
   { name: 'connected accounts', everyMs: scaled(30 * SECOND, 1 * SECOND), createRound: createAccountRound },
   { name: 'grant revocations', everyMs: scaled(5 * SECOND, 500), createRound: createGrantRevocationRound },
   { name: 'domain checks', everyMs: scaled(5 * SECOND, 500), createRound: createDomainCheckRound },
+  { name: 'DKIM zone', everyMs: scaled(5 * SECOND, 500), createRound: createDkimZoneRound },
+  { name: 'DKIM key schedule', everyMs: scaled(1 * MINUTE, 1 * SECOND), createRound: createKeyScheduleRound },
   { name: 'domain registrations', everyMs: 15 * SECOND, createRound: createRegistrationRound },
   { name: 'domain removals', isBulk: true, everyMs: 2 * SECOND, createRound: createDomainRemovalRound },
   { name: 'source checks', everyMs: 30 * SECOND, createRound: createSourceCheckRound },

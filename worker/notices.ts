@@ -1,8 +1,8 @@
 /**
  * Raises operator notices for stored conditions: receivers and workspaces that a rule suspended, sources that are gone
- * or on a blocklist, a database that lost changes, suppressions held because of an outage, dead links. The code that
- * stores these conditions does not know notices. Each round reports all current conditions with their start; reporting
- * one again changes nothing, so any number of workers may do this.
+ * or on a blocklist, DKIM keys that wait for a person, a database that lost changes, suppressions held because of an
+ * outage, dead links. The code that stores these conditions does not know notices. Each round reports all current
+ * conditions with their start; reporting one again changes nothing, so any number of workers may do this.
  */
 import { hostname } from 'node:os'
 import type { Context } from '#src/context.ts'
@@ -11,6 +11,7 @@ import { sql } from '#src/stores/sql.ts'
 import { findDeadLinks } from '#src/going-live/public-urls.ts'
 import { clearOldNotices, raiseNotices, type NewNotice } from '#src/operator/notices.ts'
 import { RATE_PAUSE_PREFIX } from '#src/queue/suspensions.ts'
+import { findKeyNotices } from './key-notices.ts'
 import type { Round } from './loop.ts'
 
 const MAX_PER_SOURCE = 1000
@@ -18,7 +19,7 @@ const MAX_PER_SOURCE = 1000
 export function createNoticeRound(ctx: Context): Round {
   const ofSettings = noticesOfSettings(ctx)
   return async () => {
-    const found = await Promise.all(SOURCES.map((read) => read(ctx.db)))
+    const found = await Promise.all([...SOURCES.map((read) => read(ctx.db)), findKeyNotices(ctx)])
     for (const notices of [...found, ofSettings]) await raiseNotices(ctx.db, 'stands', notices)
     await clearOldNotices(ctx.db, new Date(ctx.clock.now()))
     return false

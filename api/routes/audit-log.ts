@@ -30,14 +30,14 @@ const entrySchema = z
     created_at: timestamp,
     workspace_id: z.uuid().nullable().meta({ description: 'null: of the whole service' }),
     actor: z.object({
-      type: z.enum(['key', 'operator', 'cli', 'mailbox']),
+      type: z.enum(['key', 'operator', 'cli', 'mailbox', 'schedule']),
       id: z
         .string()
         .nullable()
         .meta({
           description:
             'the id of the API key; the address of a mailbox whose owner connected it; for the operator the name in ' +
-            '`X-Operator`, or the user and host of a command',
+            '`X-Operator`, the user and host of a command, or the setting of a schedule',
         }),
       name: z.string().nullable().meta({ description: 'the name of the API key, while it exists' }),
     }),

@@ -6,7 +6,7 @@
 import { z } from 'zod'
 import { DEFAULT_REGION, REGION_NAMES, type Region } from '#config/regions.ts'
 import { createDomainDns } from '#src/domains/domain-dns.ts'
-import { addDomain, findDomain, readDomains, type Domain } from '#src/domains/domains.ts'
+import { addDomain, DKIM_RECORDS, findDomain, readDomains, type Domain } from '#src/domains/domains.ts'
 import { startManualCheck } from '#src/domains/due-checks.ts'
 import { removeDomain } from '#src/domains/domain-removal.ts'
 import { rotateDkimKeys } from '#src/domains/key-rotation.ts'
@@ -48,8 +48,29 @@ const addBody = z
       .enum(REGION_NAMES as [Region, ...Region[]])
       .nullish()
       .meta({ description: `cannot be changed later; by default ${DEFAULT_REGION}` }),
+    dkim_records: z
+      .enum(DKIM_RECORDS)
+      .nullish()
+      .meta({
+        description:
+          '`txt`: each DKIM key is a TXT record that you publish, also when it is replaced. `cname`, the default if ' +
+          'this installation supports it: CNAME records that you publish once',
+      }),
   })
   .meta({ examples: [{ domain: 'example.com' }] })
+
+const rotateBody = z
+  .object({
+    dkim_records: z
+      .literal('cname')
+      .nullish()
+      .meta({
+        description:
+          '`cname`: from now on the DKIM names of the domain are CNAME records, and its keys are replaced ' +
+          'automatically. By default the records of the next keys are of the present kind',
+      }),
+  })
+  .default({})
 
 const add = route({
   name: 'add-domain',
@@ -63,12 +84,13 @@ const add = route({
   errors: ['VALIDATION_ERROR', 'PLAN_REQUIRED', 'NOT_FOUND', 'CONFLICT'],
   handle: async (ctx, { caller, body }) => {
     const { maxDomains } = planOf(ctx, caller.plan)
-    const { domain: name, region } = body
+    const { domain: name, region, dkim_records: dkimRecords } = body
     const added = await addDomain(ctx, {
       workspaceId: caller.workspaceId,
       name,
       region: region ?? DEFAULT_REGION,
       max: maxDomains,
+      ...(dkimRecords ? { dkimRecords } : {}),
     })
     if (added.kind === 'invalid') return invalid([{ path: 'domain', message: added.reason }])
     if (added.kind === 'no-workspace') return NO_DOMAIN
@@ -191,24 +213,42 @@ const rotate = route({
   paths: ['/public/domains/rotate-dkim/:id'],
   access: ACCESS,
   params: byId,
+  body: rotateBody,
   status: 200,
   response: domainResponse,
-  errors: ['NOT_FOUND', 'CONFLICT'],
-  handle: async (ctx, { caller, params }) => {
+  errors: ['VALIDATION_ERROR', 'NOT_FOUND', 'CONFLICT'],
+  handle: async (ctx, { caller, params, body }) => {
+    const { workspaceId } = caller
+    const delegate = body.dkim_records === 'cname'
     const rotation = isUuid(params.id)
-      ? await rotateDkimKeys(ctx, caller.workspaceId, params.id)
+      ? await rotateDkimKeys(ctx, { workspaceId, id: params.id, delegate })
       : { kind: 'not-found' as const }
     if (rotation.kind === 'not-found') return NO_DOMAIN
     const { kind, domain } = rotation
     if (kind === 'under-way')
       return refuse('CONFLICT', 'A rotation is in progress: publish the records of the next key first.')
+    if (kind === 'no-zone') return invalid([{ path: 'dkim_records', message: NO_ZONE }])
+    if (kind === 'too-soon')
+      return refuse(
+        'CONFLICT',
+        `The previous keys still verify mail in transit. Rotate after ${isoDate(rotation.untilMs)}.`,
+      )
     if (kind === 'not-verified')
       return refuse('CONFLICT', `${domain.domain} is ${domain.status}: its keys are not in use yet. Verify it first.`)
-    const message =
-      'New DKIM keys are created. Publish their records next to the present ones; the present keys sign until then.'
+    const message = domain.dkimZone === null || delegate ? PUBLISH_NEXT : REPLACED
     return { body: { success: true, message, data: presentDomain(domain, ctx.config) } }
   },
 })
+
+const NO_ZONE = 'this installation has no zone for DKIM keys; ask its operator to set DKIM_ZONE'
+const PUBLISH_NEXT =
+  'New DKIM keys are created. Publish their records next to the present ones; the present keys sign until then.'
+const REPLACED =
+  'New DKIM keys are created. They sign once they have been in DNS for a while; you need not publish anything.'
+
+function isoDate(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
+}
 
 export const DOMAIN_ROUTES: readonly AnyRoute[] = [add, list, status, verify, remove, rotate, createDomainKey]
 

@@ -16,6 +16,7 @@ import { guideOf, guideUrlOf } from '#bin/doctor/guides.ts'
 import { HOSTED_MAIL } from '#bin/doctor/hosted-mail.ts'
 import { LIVE } from '#bin/doctor/live.ts'
 import { DISK, SENDING_MODE, NODE } from '#bin/doctor/machine.ts'
+import { DKIM_KEYS } from '#bin/doctor/dkim-keys.ts'
 import { NOTICES } from '#bin/doctor/notices.ts'
 import { DNS } from '#bin/doctor/network.ts'
 import { QUEUE_AGE, RETENTION } from '#bin/doctor/queue.ts'
@@ -52,6 +53,7 @@ export const CHECKS: readonly DoctorCheck[] = [
   RETENTION,
   BOUNCES,
   RETURN_PATH,
+  DKIM_KEYS,
   TLS_REPORTS,
   HOSTED_MAIL,
   ...EGRESS,

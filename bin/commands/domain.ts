@@ -1,6 +1,7 @@
 /** `mailstead domain`: sending domains, their DNS records, verification and DKIM key rotation. */
 import { runActions } from '#bin/cli/actions.ts'
 import { type CliActions, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
+import { countText } from '#bin/terminal/plural.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { requireWorkspace } from '#bin/cli/find-workspace.ts'
@@ -13,6 +14,7 @@ import { addDomain, type Domain, findDomain, listDomains, searchDomains, trustDo
 import { removeDomain } from '#src/domains/domain-removal.ts'
 import { readDomainName } from '#src/domains/domain-name.ts'
 import { type DnsRecord, domainRecords, serviceHostsOf, returnPathRecords } from '#src/domains/records.ts'
+import { listZoneRecords, quotedValue, republishZone, type ZoneRecord } from '#src/domains/dkim-zone.ts'
 import { recommendationsOf } from '#src/domains/recommendations.ts'
 import { rotateDkimKeys } from '#src/domains/key-rotation.ts'
 import { type Verification, verifyDomain } from '#src/domains/verify-domain.ts'
@@ -24,16 +26,18 @@ const ACTIONS: CliActions = {
   add: {
     summary: 'add a sending domain and print its DNS records',
     examples: ['add --workspace Acme example.com'],
-    usage: `add --workspace ID D [--region ${REGION_NAMES.join('|')}]`,
+    usage: `add --workspace ID D [--region ${REGION_NAMES.join('|')}] [--txt]`,
     options: ['workspace', 'region'],
+    flags: ['txt'],
     arguments: [1, 1],
     run: (call) => {
       const name = readName(call.argument(0))
       const workspaceText = call.required('workspace')
       const region = readRegion(call.option('region'))
+      const dkimRecords = call.has('txt') ? 'txt' : 'cname'
       return withContext(call.io, async (ctx) => {
         const workspace = await requireWorkspace(ctx.db, workspaceText)
-        const added = await addDomain(ctx, { workspaceId: workspace.id, name, region })
+        const added = await addDomain(ctx, { workspaceId: workspace.id, name, region, dkimRecords })
         if (added.kind === 'invalid') return call.fail(added.reason)
         if (!('domain' in added)) return call.fail('The workspace no longer exists.')
         const { domain } = added
@@ -67,25 +71,55 @@ const ACTIONS: CliActions = {
     },
   },
   rotate: {
-    summary: 'create new DKIM keys for a domain',
-    examples: ['rotate example.com'],
-    usage: 'rotate D [--workspace ID]',
+    summary: 'create new DKIM keys for a domain; --delegate makes its records CNAMEs to DKIM_ZONE',
+    examples: ['rotate example.com', 'rotate example.com --delegate'],
+    usage: 'rotate D [--delegate] [--workspace ID]',
     options: ['workspace'],
+    flags: ['delegate'],
     arguments: [1, 1],
     run: (call) => {
       const text = isUuid(call.argument(0)) ? call.argument(0) : readName(call.argument(0))
       return withContext(call.io, async (ctx) => {
         const { workspaceId, id } = await requireDomain(ctx.db, text, call.option('workspace'))
-        const rotation = await rotateDkimKeys(ctx, workspaceId, id)
+        const rotation = await rotateDkimKeys(ctx, { workspaceId, id, delegate: call.has('delegate') })
         if (rotation.kind === 'not-found') return call.fail(`${text} was removed meanwhile.`)
         const { kind, domain } = rotation
         if (kind === 'not-verified')
-          return call.fail(`${domain.domain} is ${domain.status}: its keys are not in use yet.`)
+          return call.fail(
+            `${domain.domain} is ${domain.status}: its keys are not in use yet. Publish its records, then run ` +
+              `mailstead domain verify ${domain.domain}`,
+          )
+        if (kind === 'no-zone')
+          return call.fail('DKIM_ZONE is not set. Set it to a zone of yours first: docs/guides/dkim-rotation.md')
+        if (kind === 'too-soon')
+          return call.fail(
+            `The previous keys of ${domain.domain} still verify mail in transit. Run this again after ` +
+              `${new Date(rotation.untilMs).toISOString().slice(0, 10)}.`,
+          )
         const head = kind === 'begun' ? 'New DKIM keys are created.' : 'A key rotation is in progress.'
-        const what = 'Publish the records of the next key. It signs once they have been in DNS for 10 minutes:'
+        const what =
+          domain.dkimZone === null
+            ? 'Publish the records of the next key. It signs once they have been in DNS for 10 minutes:'
+            : 'They sign once these CNAME records lead to them. Records that are in DNS already need no change:'
         return call.respond(`${head} ${what}\n\n${recordsText(domain, ctx.config)}`, toJson(domain, ctx.config))
       })
     },
+  },
+  zone: {
+    summary: 'print the records of DKIM_ZONE, in the form of a zone file; --publish runs DKIM_ZONE_COMMAND for all',
+    usage: 'zone [--pending] [--publish]',
+    examples: ['zone', 'zone --pending', 'zone --publish'],
+    flags: ['pending', 'publish'],
+    run: (call) =>
+      withContext(call.io, async ({ db, config }) => {
+        if (call.has('publish')) {
+          const count = await republishZone(db)
+          const how = config.dkimZoneCommand === null ? 'looks for' : 'publishes'
+          return call.respond(`The worker ${how} ${countText(count, 'record')} now.`, { records: count })
+        }
+        const records = await listZoneRecords(db, { pendingOnly: call.has('pending') })
+        return call.respond(zoneText(records, config), records)
+      }),
   },
   remove: {
     summary: 'remove a domain: its keys stop working, and its queued mail fails',
@@ -178,6 +212,17 @@ function headline({ domain }: Domain, kind: Verification['kind']): string {
   if (kind === 'taken') return `${domain} is verified for another workspace. See mailstead domain list.`
   if (kind === 'not-found') return `${domain} was removed meanwhile.`
   return `${domain} is not verified. DNS may take some minutes to show a new record.`
+}
+
+/** Lines of a zone file; what must not be there is a comment. */
+function zoneText(records: readonly ZoneRecord[], { dkimZone, dkimZoneTtlSeconds }: Config): string {
+  if (records.length === 0)
+    return dkimZone === null ? '; DKIM_ZONE is not set, and no domain is delegated' : '; there is no record'
+  return records
+    .map(({ name, value }) =>
+      value === null ? `; remove ${name}.` : `${name}. ${dkimZoneTtlSeconds} IN TXT ${quotedValue(value)}`,
+    )
+    .join('\n')
 }
 
 function listRecords(domain: Domain, config: Config): DnsRecord[] {

@@ -396,6 +396,11 @@ export type AddDomainBody = {
   readonly domain: string
   /** cannot be changed later; by default us-east-1 */
   readonly region?: "us-east-1" | "ap-southeast-1" | "af-south-1" | null
+  /**
+   * `txt`: each DKIM key is a TXT record that you publish, also when it is replaced. `cname`, the default if this
+   * installation supports it: CNAME records that you publish once
+   */
+  readonly dkim_records?: "cname" | "txt" | null
 }
 
 export type AddSuppressionsAnswer = {
@@ -543,10 +548,10 @@ export type AuditEntry = {
   /** who made the change: a key, the operator or a command */
   readonly actor: {
     /** the type */
-    readonly type: "key" | "operator" | "cli" | "mailbox"
+    readonly type: "key" | "operator" | "cli" | "mailbox" | "schedule"
     /**
      * the id of the API key; the address of a mailbox whose owner connected it; for the operator the name in
-     * `X-Operator`, or the user and host of a command
+     * `X-Operator`, the user and host of a command, or the setting of a schedule
      */
     readonly id: string | null
     /** the name of the API key, while it exists */
@@ -4606,6 +4611,14 @@ export type RotatedApiKeyAnswer = {
   }[]
 }
 
+export type RotateDkimBody = {
+  /**
+   * `cname`: from now on the DKIM names of the domain are CNAME records, and its keys are replaced automatically. By
+   * default the records of the next keys are of the present kind
+   */
+  readonly dkim_records?: "cname" | null
+}
+
 export type SavedTemplate = {
   /** true if the request was carried out */
   readonly success: true
@@ -6990,6 +7003,7 @@ export class Mailstead {
       /** the id of the object, from the list or from the response that created it */
       readonly id: string
     }
+    readonly body?: RotateDkimBody
   }, options?: CallOptions): Promise<DomainAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/rotate-dkim/{id}' }, input, options)
   }

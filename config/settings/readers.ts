@@ -64,6 +64,17 @@ export const challengeBits: Reader<number> = (value) => {
     : expected(`a whole number from 0 to ${MAX_CHALLENGE_BITS}`)
 }
 
+/** 0 switches the feature off. */
+export const countOrZero: Reader<number> = (value) => (value === '0' ? 0 : count(value))
+
+/** A DNS name of at least two labels, without a final dot. */
+export const dnsName: Reader<string> = (value) => {
+  const name = value.toLowerCase().replace(/\.$/, '')
+  return /^([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?$/.test(name) && name.length <= 150
+    ? name
+    : expected('a DNS name such as dkim.mail.example.net')
+}
+
 export const seconds: Reader<number> = (value) => {
   const number = Number(value)
   return value !== '' && number > 0 && Number.isFinite(number) ? number : expected('a number of seconds above 0')

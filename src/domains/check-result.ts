@@ -11,7 +11,7 @@ import { raiseEvents, type WorkspaceEvent } from '#src/events/raise.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type Domain, findDomain, isVerifiedElsewhere, type OptionalRecordStatus } from './domains.ts'
 import type { RecordCheck } from './inspect-records.ts'
-import { type DkimKeyRow, type KeyTransition, planKeyTransitions, PROPAGATION_MS } from './key-state.ts'
+import { type DkimKeyRow, type KeyTiming, type KeyTransition, planKeyTransitions, propagationMs } from './key-state.ts'
 import { dkimName, type RecordPurpose } from './records.ts'
 import {
   growingWaitMs,
@@ -72,7 +72,7 @@ async function storeLocked(
   )
   const domain = locked === undefined ? null : await findDomain(tx, check.workspaceId, check.domainId)
   if (domain === null) return { proof: 'unknown', notifications: NO_NOTIFICATIONS }
-  const found = proofOf(domain, check.checks)
+  const found = proofOf(domain, check)
   const proof = found === 'proven' && isClaimedElsewhere ? 'taken' : found
   if (locked?.isLate === true) return { proof, notifications: NO_NOTIFICATIONS }
   return { proof, notifications: await updateDomain(ctx, tx, { domain, check, proof }) }
@@ -90,9 +90,13 @@ async function updateDomain(
   { domain, check, proof }: EvaluatedCheck,
 ): Promise<CommitNotifications> {
   const now = ctx.clock.now()
+  const zoneTtlMs = ctx.config.dkimZoneTtlSeconds * 1000
   const decision = evaluateStatus(snapshotOf(domain), proof, now)
   const ageMs = decision.status === domain.status ? now - domain.statusSince.getTime() : 0
-  const transitions = planKeyTransitions(domain.keys, (key) => statusOfKey(check.checks, domain.domain, key), now)
+  const transitions = planKeyTransitions(domain.keys, (key) => statusOfKey(check, domain.domain, key), {
+    nowMs: now,
+    zoneTtlMs,
+  })
   for (const transition of transitions) await applyKeyTransition(tx, transition, new Date(now))
   await tx.query(
     sql`
@@ -113,7 +117,10 @@ async function updateDomain(
       dueAt(
         ctx,
         decision,
-        Math.min(keyRecheckMs(domain.keys, transitions, now), recordRecheckMs(decision, ageMs, check.checks)),
+        Math.min(
+          keyRecheckMs(domain.keys, transitions, { nowMs: now, zoneTtlMs }),
+          recordRecheckMs(decision, ageMs, check.checks),
+        ),
       ),
       partStatus(check.checks, 'mail_from', domain.mailFromStatus),
       partStatus(check.checks, 'tracking', domain.trackingStatus),
@@ -166,7 +173,9 @@ async function applyKeyTransition(tx: Queryable, transition: KeyTransition, now:
     await tx.query(
       sql`
         UPDATE dkim_keys
-        SET state = $3, state_since = $4, private_key = CASE WHEN $3 = 'removable' THEN ''::bytea ELSE private_key END
+        SET state = $3,
+          state_since = $4,
+          private_key = CASE WHEN $3 IN ('removable', 'revoked') THEN ''::bytea ELSE private_key END
         WHERE id = $1 AND state = $2
       `,
       [transition.id, transition.from, transition.to, now],
@@ -175,18 +184,19 @@ async function applyKeyTransition(tx: Queryable, transition: KeyTransition, now:
 }
 
 /** The record of the active or the waiting RSA key proves that the owner of the domain can edit its zone. */
-function proofOf({ keys, domain }: Domain, checks: readonly RecordCheck[]): OwnershipProof {
+function proofOf({ keys, domain }: Domain, check: DomainCheck): OwnershipProof {
   const proving = keys.filter(
     ({ algorithm, state }) => algorithm === 'rsa-sha256' && (state === 'active' || state === 'waiting'),
   )
-  const seen = proving.map((key) => statusOfKey(checks, domain, key))
+  const seen = proving.map((key) => statusOfKey(check, domain, key))
   if (seen.includes('ok')) return 'proven'
   return seen.includes('unknown') ? 'unknown' : 'absent'
 }
 
-function statusOfKey(checks: readonly RecordCheck[], domain: string, key: DkimKeyRow): RecordCheck['status'] {
+function statusOfKey({ checks, startedAt }: DomainCheck, domain: string, key: DkimKeyRow): RecordCheck['status'] {
   const name = dkimName(key.selector, domain)
-  // a key that was added after the check started was not checked
+  // a key that was added after the check started was not checked, though the CNAME of its selector may have been
+  if (key.target !== null && key.sinceMs > startedAt) return 'unknown'
   return checks.find((record) => record.purpose === 'dkim' && record.name === name)?.status ?? 'unknown'
 }
 
@@ -206,7 +216,11 @@ function partStatus(
  * Time until the next check that a waiting key needs: like a pending domain until its record is seen, then when it may
  * begin to sign.
  */
-function keyRecheckMs(keys: readonly DkimKeyRow[], transitions: readonly KeyTransition[], now: number): number {
+function keyRecheckMs(
+  keys: readonly DkimKeyRow[],
+  transitions: readonly KeyTransition[],
+  { nowMs, zoneTtlMs }: KeyTiming,
+): number {
   const byKey = new Map(transitions.map((transition) => [transition.id, transition]))
   const waits = keys
     .filter(({ state }) => state === 'waiting')
@@ -214,7 +228,9 @@ function keyRecheckMs(keys: readonly DkimKeyRow[], transitions: readonly KeyTran
       const transition = byKey.get(key.id)
       if (transition?.kind === 'to') return Infinity
       const seenMs = transition?.kind === 'saw' ? transition.at : key.seenMs
-      return seenMs === null ? growingWaitMs(now - key.sinceMs) : Math.max(1000, seenMs + PROPAGATION_MS - now)
+      return seenMs === null
+        ? growingWaitMs(nowMs - key.sinceMs)
+        : Math.max(1000, seenMs + propagationMs(key, zoneTtlMs) - nowMs)
     })
   return Math.min(Infinity, ...waits)
 }

@@ -11,6 +11,7 @@ import type { Queryable } from '#src/stores/db.ts'
 import { hexOf, isUuid, newId } from '#src/platform/id.ts'
 import { readPage, type ListOrder, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
+import { delegatedNames } from './delegated-names.ts'
 import { type DkimKey, generateDkimKeys } from './dkim-key.ts'
 import type { RecordCheck } from './inspect-records.ts'
 import type { DkimKeyRow, KeyState } from './key-state.ts'
@@ -41,6 +42,8 @@ export interface Domain {
   readonly registrarLastCheckedAt: Date | null
   readonly verifiedAt: Date | null
   readonly createdAt: Date
+  /** The operator's zone to which its DKIM names point by CNAME; null: its keys are TXT records in its own zone. */
+  readonly dkimZone: string | null
   /** All keys; active ones first, RSA first. */
   readonly keys: readonly DkimKeyRow[]
 }
@@ -52,7 +55,13 @@ export interface NewDomain {
   readonly region?: Region
   /** Limit of the plan; null = unlimited. */
   readonly max?: number | null
+  /** How its keys are published; without a DKIM_ZONE always `txt`. */
+  readonly dkimRecords?: DkimRecords
 }
+
+/** `cname`: CNAMEs to DKIM_ZONE, where keys are replaced by schedule. `txt`: the owner publishes each key. */
+export const DKIM_RECORDS = ['cname', 'txt'] as const
+export type DkimRecords = (typeof DKIM_RECORDS)[number]
 
 export type AddedDomain =
   | { readonly kind: 'added'; readonly domain: Domain }
@@ -70,16 +79,18 @@ const COLUMNS = sql`
     d.mail_from_status AS "mailFromStatus", d.tracking_status AS "trackingStatus", d.region, d.checks,
     d.checked_at AS "checkedAt", d.dns_provider AS "dnsProvider", d.registrar_name AS "registrarName",
     d.registrar_iana_id AS "registrarIanaId", d.registrar_last_checked_at AS "registrarLastCheckedAt",
-    d.verified_at AS "verifiedAt", d.created_at AS "createdAt", coalesce(k.keys, '[]') AS keys
+    d.verified_at AS "verifiedAt", d.created_at AS "createdAt", d.dkim_zone AS "dkimZone",
+    coalesce(k.keys, '[]') AS keys
 `
 const JOINS = sql`
   LEFT JOIN LATERAL (
     SELECT json_agg(
       json_build_object(
         'id', id, 'selector', selector, 'algorithm', algorithm, 'dnsValue', dns_value, 'state', state, 'sinceMs',
-        floor(extract(epoch FROM state_since) * 1000), 'seenMs', floor(extract(epoch FROM seen_at) * 1000)
+        floor(extract(epoch FROM state_since) * 1000), 'seenMs', floor(extract(epoch FROM seen_at) * 1000), 'target',
+        target
       )
-      ORDER BY array_position('{active,waiting,retired,removable}', state), algorithm DESC, created_at DESC
+      ORDER BY array_position('{active,waiting,retired,removable,revoked}', state), algorithm DESC, created_at DESC
     ) AS keys
     FROM dkim_keys
     WHERE domain_id = d.id
@@ -88,8 +99,10 @@ const JOINS = sql`
 const SELECT = `SELECT ${COLUMNS} FROM domains d ${JOINS}`
 
 const INSERT_DOMAIN = sql`
-  INSERT INTO domains (id, workspace_id, domain, region, status_since, check_due_at, registration_due_at, created_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $5, $5)
+  INSERT INTO domains (
+    id, workspace_id, domain, region, status_since, check_due_at, registration_due_at, created_at, dkim_zone
+  )
+  VALUES ($1, $2, $3, $4, $5, $6, $5, $5, $7)
 `
 
 type AddDomainContext = Pick<Context, 'db' | 'encryption' | 'config' | 'clock'>
@@ -98,7 +111,8 @@ type AddDomainContext = Pick<Context, 'db' | 'encryption' | 'config' | 'clock'>
 export async function addDomain(ctx: AddDomainContext, request: NewDomain): Promise<AddedDomain> {
   const read = readNewDomainName(request.name, ctx.config.bounceDomain)
   if (!read.ok) return { kind: 'invalid', reason: read.reason }
-  const { workspaceId, region = DEFAULT_REGION, max = null } = request
+  const { workspaceId, region = DEFAULT_REGION, max = null, dkimRecords = 'cname' } = request
+  const dkimZone = dkimRecords === 'cname' ? ctx.config.dkimZone : null
   const existing = await findDomain(ctx.db, workspaceId, read.name)
   if (existing !== null) return { kind: 'exists', domain: existing }
   const keys = await generateDkimKeys()
@@ -115,8 +129,12 @@ export async function addDomain(ctx: AddDomainContext, request: NewDomain): Prom
     if (max !== null && rows.length >= max) return 'too-many'
     const now = ctx.clock.now()
     const dueAt = new Date(now + FIRST_WAIT_MS * ctx.config.retryScale)
-    await tx.query(INSERT_DOMAIN, [id, workspaceId, read.name, region, new Date(now), dueAt])
-    for (const key of keys) await storeDkimKey(ctx, tx, { domainId: id, pairId: id, key, state: 'active' })
+    await tx.query(INSERT_DOMAIN, [id, workspaceId, read.name, region, new Date(now), dueAt, dkimZone])
+    const names = dkimZone === null ? [] : delegatedNames({ id, dkimZone })
+    for (const key of keys) {
+      const name = names.find(({ algorithm }) => algorithm === key.algorithm)
+      await storeDkimKey(ctx, tx, { domainId: id, pairId: id, name, key, state: 'active' })
+    }
     return 'added'
   })
   if (outcome === 'too-many') return { kind: outcome, max: max ?? 0 }
@@ -128,6 +146,8 @@ interface NewDkimKey {
   readonly domainId: string
   /** Id of the domain or of the rotation. */
   readonly pairId: string
+  /** Of a delegated domain: its selector and the name in the operator's zone. */
+  readonly name?: { readonly selector: string; readonly target: string } | undefined
   readonly key: DkimKey
   readonly state: KeyState
 }
@@ -142,11 +162,14 @@ export async function storeDkimKey(
   newKey: NewDkimKey,
 ): Promise<void> {
   const { domainId, pairId, key, state } = newKey
-  const selector = `ms-${hexOf(pairId).slice(-8)}${key.algorithm === 'ed25519-sha256' ? '-ed' : ''}`
+  const ownSelector = `ms-${hexOf(pairId).slice(-8)}${key.algorithm === 'ed25519-sha256' ? '-ed' : ''}`
+  const { selector, target } = newKey.name ?? { selector: ownSelector, target: null }
   await tx.query(
     sql`
-      INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value, state, state_since, created_at)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)
+      INSERT INTO dkim_keys (
+        id, domain_id, selector, algorithm, private_key, dns_value, state, state_since, created_at, target
+      )
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)
     `,
     [
       newId(),
@@ -157,6 +180,7 @@ export async function storeDkimKey(
       key.dnsValue,
       state,
       new Date(ctx.clock.now()),
+      target,
     ],
   )
 }

@@ -13,7 +13,67 @@ export const RSA: DkimKeyRow = {
   state: 'active',
   sinceMs: 0,
   seenMs: null,
+  target: null,
 }
+export const DOMAIN_ID = '01a20310-ef21-7000-b591-9169f5e5ee88'
+/** Its record is in the operator's zone. */
+export const DELEGATED: DkimKeyRow = {
+  ...RSA,
+  selector: 'ms-f5e5ee88-a',
+  target: 'a.b5919169f5e5ee88.keys.op.example',
+}
+export const ALIAS = 'ms-f5e5ee88-a._domainkey.shop.example'
+export const NEXT_ALIAS = 'ms-f5e5ee88-b._domainkey.shop.example'
+const TARGET = 'a.b5919169f5e5ee88.keys.op.example'
+const NEXT_TARGET = 'b.b5919169f5e5ee88.keys.op.example'
+
+/** Findings for the name of the key, and for the name of the next one, which has no key yet. */
+export const ALIAS_CASES: readonly (readonly [
+  what: string,
+  zone: Zone,
+  status: RecordFindingStatus,
+  message: RegExp,
+  nextStatus: RecordFindingStatus,
+])[] = [
+  [
+    'both names and the key',
+    { [ALIAS]: { CNAME: TARGET }, [NEXT_ALIAS]: { CNAME: NEXT_TARGET }, [TARGET]: { TXT: [KEY] } },
+    'ok',
+    /the DKIM key is published/,
+    'ok',
+  ],
+  ['nothing', {}, 'missing', /there is no CNAME record/, 'missing'],
+  [
+    'a key that the operator has not published does not count against the owner',
+    { [ALIAS]: { CNAME: TARGET } },
+    'unknown',
+    /operator of this service has not published the key/,
+    'missing',
+  ],
+  [
+    'neither does another key in the zone of the operator',
+    { [ALIAS]: { CNAME: TARGET }, [TARGET]: { TXT: ['v=DKIM1; p=AAAA'] } },
+    'unknown',
+    /different key/,
+    'missing',
+  ],
+  [
+    'a CNAME to another place',
+    { [ALIAS]: { CNAME: 'other.example' }, [NEXT_ALIAS]: { CNAME: 'other.example' } },
+    'wrong',
+    /points to other\.example: it must point to a\.b5919169f5e5ee88\.keys\.op\.example/,
+    'wrong',
+  ],
+  [
+    'the domain twice',
+    { [`${ALIAS}.shop.example`]: { CNAME: TARGET }, [TARGET]: { TXT: [KEY] } },
+    'missing',
+    /enter its name as/,
+    'missing',
+  ],
+  ['the key as a TXT record is found', { [ALIAS]: { TXT: [KEY] } }, 'ok', /the DKIM key is published/, 'missing'],
+  ['no answer', { [ALIAS]: { fault: 'servfail' } }, 'unknown', /SERVFAIL/, 'missing'],
+]
 export const DKIM = 's._domainkey.shop.example'
 export const SERVER = 'mail.op.example'
 const BOUNCES = 'bounces.mail.op.example'

@@ -7,13 +7,27 @@ import { loadConfig } from '#config/load.ts'
 import { startDns, type ZoneRecords, type TestDns, type Zone } from '#test/support/dns.ts'
 import { createDomainDns } from './domain-dns.ts'
 import { inspectDomain, type RecordCheck } from './inspect-records.ts'
-import { DKIM, OURS, P, RECORD_CASES, RSA, SERVER, spf } from './inspect-records.test-data.ts'
+import {
+  ALIAS,
+  ALIAS_CASES,
+  DKIM,
+  NEXT_ALIAS,
+  OURS,
+  P,
+  RECORD_CASES,
+  DOMAIN_ID,
+  RSA,
+  SERVER,
+  spf,
+  DELEGATED,
+} from './inspect-records.test-data.ts'
 import { serviceHostsOf } from './records.ts'
 
 describe('checks of the DNS records of a domain', () => {
   const service = serviceHostsOf(
     loadConfig({ MODE: 'live', MAILSTEAD_HOSTNAME: SERVER, PUBLIC_URL: 'https://app.op.example' }),
   )
+  const OWNER = { id: DOMAIN_ID, dkimZone: null, keys: [RSA] }
   let dns: TestDns
   before(async () => {
     dns = await startDns({})
@@ -23,7 +37,7 @@ describe('checks of the DNS records of a domain', () => {
   async function inspect(zone: Zone, domain = 'shop.example'): Promise<RecordCheck[]> {
     for (const name of Object.keys(dns.zone)) delete dns.zone[name]
     Object.assign<Record<string, ZoneRecords>, Zone, Zone>(dns.zone, OURS, zone)
-    return inspectDomain(createDomainDns(loadConfig({ DNS_SERVERS: dns.server })), { domain, keys: [RSA] }, service)
+    return inspectDomain(createDomainDns(loadConfig({ DNS_SERVERS: dns.server })), { ...OWNER, domain }, service)
   }
 
   for (const [what, kind, zone, status, message] of RECORD_CASES) {
@@ -31,6 +45,19 @@ describe('checks of the DNS records of a domain', () => {
       const check = (await inspect(zone)).find(({ purpose, type }) => `${purpose} ${type}` === kind)
       assert.strictEqual(check?.status, status, check?.message)
       assert.match(check?.message ?? '', message)
+    })
+  }
+
+  for (const [what, zone, status, message, nextStatus] of ALIAS_CASES) {
+    it(`delegated DKIM: ${what}`, async () => {
+      for (const name of Object.keys(dns.zone)) delete dns.zone[name]
+      Object.assign<Record<string, ZoneRecords>, Zone, Zone>(dns.zone, OURS, zone)
+      const owner = { ...OWNER, domain: 'shop.example', dkimZone: 'keys.op.example', keys: [DELEGATED] }
+      const checks = await inspectDomain(createDomainDns(loadConfig({ DNS_SERVERS: dns.server })), owner, service)
+      const check = checks.find(({ name }) => name === ALIAS)
+      assert.strictEqual(check?.status, status, check?.message)
+      assert.match(check?.message ?? '', message)
+      assert.strictEqual(checks.find(({ name }) => name === NEXT_ALIAS)?.status, nextStatus)
     })
   }
 

@@ -16,8 +16,14 @@ import {
   unknown,
   wrong,
 } from './record-finding.ts'
-import type { DkimKeyRow } from './key-state.ts'
-import { type DnsRecord, domainRecords, type ServiceHosts, type RecordPurpose } from './records.ts'
+import {
+  dkimName,
+  type DnsRecord,
+  domainRecords,
+  type DomainWithKeys,
+  type ServiceHosts,
+  type RecordPurpose,
+} from './records.ts'
 import { inspectSpf } from './spf-evaluation.ts'
 
 export interface RecordCheck {
@@ -30,10 +36,15 @@ export interface RecordCheck {
   readonly message: string
 }
 
-/** The expected record, the name to query, and our host names. */
-interface ExpectedRecord {
+/** The expected record, the name to query, and what the records of the domain refer to. */
+interface ExpectedRecord extends InspectedDomain {
   readonly record: DnsRecord
   readonly name: string
+}
+
+interface InspectedDomain {
+  readonly owner: DomainWithKeys
+  /** Our host names. */
   readonly service: ServiceHosts
 }
 
@@ -41,7 +52,8 @@ type Inspector = (dns: DomainDns, expected: ExpectedRecord) => Promise<RecordFin
 
 /** Inspectors by purpose and type. */
 const INSPECTORS: Readonly<Record<string, Inspector>> = {
-  'dkim TXT': inspectDkim,
+  'dkim TXT': (dns, { record, name }) => inspectDkim(dns, name, record.value),
+  'dkim CNAME': inspectDkimAlias,
   'spf TXT': (dns, { name, service }) => inspectSpf(dns, name, spfTargetOf(service)),
   'dmarc TXT': inspectDmarc,
   'mail_from MX': inspectMx,
@@ -50,33 +62,25 @@ const INSPECTORS: Readonly<Record<string, Inspector>> = {
 }
 
 /** Checks every record of the domain; returns the results in the same order. */
-export function inspectDomain(
-  dns: DomainDns,
-  domain: { readonly domain: string; readonly keys: readonly DkimKeyRow[] },
-  service: ServiceHosts,
-): Promise<RecordCheck[]> {
+export function inspectDomain(dns: DomainDns, owner: DomainWithKeys, service: ServiceHosts): Promise<RecordCheck[]> {
   return Promise.all(
-    domainRecords(domain, service).map(async (record): Promise<RecordCheck> => {
+    domainRecords(owner, service).map(async (record): Promise<RecordCheck> => {
       const { purpose, type, name, isRequired } = record
-      const { status, message } = await inspectRecord(dns, record, domain.domain, service)
+      const { status, message } = await inspectRecord(dns, record, { owner, service })
       return { purpose, type, name, isRequired, status, message: sanitizeText(`${name}: ${message}`) }
     }),
   )
 }
 
-async function inspectRecord(
-  dns: DomainDns,
-  record: DnsRecord,
-  domain: string,
-  service: ServiceHosts,
-): Promise<RecordFinding> {
+async function inspectRecord(dns: DomainDns, record: DnsRecord, inspected: InspectedDomain): Promise<RecordFinding> {
+  const { domain } = inspected.owner
   const inspect = INSPECTORS[`${record.purpose} ${record.type}`]
   if (inspect === undefined) throw new Error(`no inspector for ${record.purpose} ${record.type}`)
   const { name } = record
-  const finding = await inspect(dns, { record, name, service })
+  const finding = await inspect(dns, { record, name, ...inspected })
   if (finding.status === 'ok' || finding.status === 'unknown') return finding
   const doubledName = `${name}.${domain}`
-  if (finding.status === 'missing' && (await inspect(dns, { record, name: doubledName, service })).status === 'ok')
+  if (finding.status === 'missing' && (await inspect(dns, { record, name: doubledName, ...inspected })).status === 'ok')
     return missing(
       `the record is at ${doubledName}: enter its name as ${shortOf(name, domain)}; your provider appends the domain`,
     )
@@ -95,12 +99,43 @@ function spfTargetOf({ bounceDomain, serverName }: ServiceHosts): { include: str
   return { include: bounceDomain, server: serverName }
 }
 
-async function inspectDkim(dns: DomainDns, { record, name }: ExpectedRecord): Promise<RecordFinding> {
+async function inspectDkim(dns: DomainDns, name: string, value: string): Promise<RecordFinding> {
   const answer = await dns.txt(name)
   if (answer.kind === 'failed') return unknown(answer.reason)
-  const problem = findDkimProblem(answer.records, record.value)
+  const problem = findDkimProblem(answer.records, value)
   if (problem === null) return ok('the DKIM key is published')
   return answer.records.length > 0 ? wrong(problem) : missing(problem)
+}
+
+/**
+ * A CNAME into the operator's zone. What is missing in that zone never counts against the owner of the domain, who has
+ * done his part: the finding is then `unknown`.
+ */
+async function inspectDkimAlias(dns: DomainDns, { record, name, owner }: ExpectedRecord): Promise<RecordFinding> {
+  const key = owner.keys.find(
+    ({ selector, state }) => state !== 'revoked' && dkimName(selector, owner.domain) === record.name,
+  )
+  const [alias, published] = await Promise.all([
+    inspectAlias(dns, record, name),
+    key === undefined ? null : inspectDkim(dns, name, key.dnsValue),
+  ])
+  if (published === null || published.status === 'ok' || alias.status !== 'ok') {
+    return published?.status === 'ok' ? published : alias
+  }
+  const problem = published.status === 'unknown' ? published.message : `${record.value}: ${published.message}`
+  return unknown(
+    `the CNAME record is published, but the operator of this service has not published the key (${problem})`,
+  )
+}
+
+async function inspectAlias(dns: DomainDns, record: DnsRecord, name: string): Promise<RecordFinding> {
+  const answer = await dns.cname(name)
+  if (answer.kind === 'failed') return unknown(answer.reason)
+  const [target] = answer.records
+  if (target === record.value) return ok('the CNAME record is published')
+  return target === undefined
+    ? missing('there is no CNAME record')
+    : wrong(`the CNAME points to ${target}: it must point to ${record.value}`)
 }
 
 async function inspectDmarc(dns: DomainDns, { name }: ExpectedRecord): Promise<RecordFinding> {
@@ -126,13 +161,10 @@ async function inspectMx(dns: DomainDns, { record, name }: ExpectedRecord): Prom
 }
 
 async function inspectCname(dns: DomainDns, { record, name }: ExpectedRecord): Promise<RecordFinding> {
-  const answer = await dns.cname(name)
-  if (answer.kind === 'failed') return unknown(answer.reason)
-  const [target] = answer.records
-  if (target === record.value) return ok('the CNAME record is published')
-  if (target !== undefined) return wrong(`the CNAME points to ${target}: it must point to ${record.value}`)
+  const alias = await inspectAlias(dns, record, name)
+  if (alias.status !== 'missing') return alias
   const addresses = await dns.addresses(name)
   const isHost = addresses.kind === 'answered' && addresses.records.length > 0
-  if (!isHost) return missing('there is no CNAME record')
+  if (!isHost) return alias
   return wrong(`the name has an address record: it must be a CNAME to ${record.value}, not proxied`)
 }

@@ -15,7 +15,10 @@ const key = (id: string, state: KeyState, ageMs = 0, seenAgoMs: number | null = 
   state,
   sinceMs: NOW - ageMs,
   seenMs: seenAgoMs === null ? null : NOW - seenAgoMs,
+  target: null,
 })
+const delegated = (one: DkimKeyRow): DkimKeyRow => ({ ...one, target: `${one.id}.keys.example` })
+const TTL_MS = 15 * MINUTE
 const promote: KeyTransition[] = [
   { kind: 'to', id: 'old', from: 'active', to: 'retired' },
   { kind: 'to', id: 'new', from: 'waiting', to: 'active' },
@@ -83,6 +86,31 @@ const ROWS: readonly Row[] = [
     { old: 'ok' },
     [{ kind: 'to', id: 'old', from: 'retired', to: 'removable' }],
   ],
+  [
+    'a retired key of a delegated domain is revoked',
+    [delegated(key('old', 'retired', 7 * DAY))],
+    { old: 'ok' },
+    [{ kind: 'to', id: 'old', from: 'retired', to: 'revoked' }],
+  ],
+  ['a revoked key is published as such for 30 days', [delegated(key('old', 'revoked', 30 * DAY - 1))], {}, []],
+  [
+    'and then removed',
+    [delegated(key('old', 'revoked', 30 * DAY))],
+    {},
+    [{ kind: 'delete', id: 'old', from: 'revoked' }],
+  ],
+  [
+    "a key in the operator's zone waits for two TTLs",
+    [key('old', 'active'), delegated(key('new', 'waiting', 0, 29 * MINUTE))],
+    { old: 'ok', new: 'ok' },
+    [],
+  ],
+  [
+    'and then signs',
+    [key('old', 'active'), delegated(key('new', 'waiting', 0, 30 * MINUTE))],
+    { old: 'ok', new: 'ok' },
+    promote,
+  ],
   ['a removable key is listed for 30 days', [key('old', 'removable', 30 * DAY - 1)], {}, []],
   ['and then deleted', [key('old', 'removable', 30 * DAY)], {}, [{ kind: 'delete', id: 'old', from: 'removable' }]],
 ]
@@ -91,7 +119,7 @@ describe('the states of DKIM keys', () => {
   for (const [what, keys, seen, moves] of ROWS)
     it(what, () =>
       assert.deepEqual(
-        planKeyTransitions(keys, ({ id }) => seen[id] ?? 'unknown', NOW),
+        planKeyTransitions(keys, ({ id }) => seen[id] ?? 'unknown', { nowMs: NOW, zoneTtlMs: TTL_MS }),
         moves,
       ),
     )
@@ -108,7 +136,10 @@ describe('the states of DKIM keys', () => {
         let now = NOW
         for (const { afterMs, old, next } of steps) {
           now += afterMs
-          const moves = planKeyTransitions(keys, ({ id }) => (id === 'old' ? old : next), now)
+          const moves = planKeyTransitions(keys, ({ id }) => (id === 'old' ? old : next), {
+            nowMs: now,
+            zoneTtlMs: TTL_MS,
+          })
           keys = moves.reduce((all, move) => apply(all, move, now), keys)
           assert.strictEqual(keys.filter(({ state }) => state === 'active').length, 1)
         }

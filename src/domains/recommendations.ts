@@ -11,11 +11,17 @@ type RatedDomain = Pick<Domain, 'domain' | 'status' | 'isTrusted' | 'mailFromSta
 export function recommendationsOf({ domain, status, isTrusted, mailFromStatus, checks }: RatedDomain): string[] {
   if (isTrusted || (status !== 'verified' && status !== 'degraded')) return []
   const hasNoDmarc = checks?.some((one) => one.purpose === 'dmarc' && one.status === 'missing') === true
+  const hasNoNextName =
+    checks?.some((one) => one.purpose === 'dkim' && one.type === 'CNAME' && one.status === 'missing') === true
   return [
     ...(mailFromStatus === 'verified' ? [] : [recommendMailFrom(domain)]),
+    ...(hasNoNextName ? [RECOMMEND_CNAMES] : []),
     ...(hasNoDmarc ? [`Publish the DMARC record _dmarc.${domain}: large receivers require it of bulk senders.`] : []),
   ]
 }
+
+const RECOMMEND_CNAMES =
+  'Publish all CNAME records of DKIM: without them the keys of the domain cannot be replaced automatically.'
 
 function recommendMailFrom(domain: string): string {
   return (

@@ -1,7 +1,8 @@
 import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import type { DkimKeyRow, KeyState } from './key-state.ts'
-import { domainRecords, serviceHostsOf, removableRecords, returnPathRecords } from './records.ts'
+import { delegatedNames } from './delegated-names.ts'
+import { domainRecords, type DomainWithKeys, serviceHostsOf, removableRecords, returnPathRecords } from './records.ts'
 
 const SERVICE = {
   bounceDomain: 'bounces.mail.example.net',
@@ -17,12 +18,19 @@ const key = (selector: string, state: KeyState, algorithm: DkimKeyRow['algorithm
   state,
   sinceMs: Date.UTC(2031, 0, 1),
   seenMs: null,
+  target: null,
+})
+const owner = (keys: readonly DkimKeyRow[], dkimZone: string | null = null): DomainWithKeys => ({
+  id: '01a20310-ef21-7000-b591-9169f5e5ee88',
+  domain: 'example.com',
+  dkimZone,
+  keys,
 })
 
 describe('DNS records to publish', () => {
   it('contain the zone of the sending domain', () => {
     const keys = [key('ms-1', 'active'), key('ms-1-ed', 'active', 'ed25519-sha256')]
-    const records = domainRecords({ domain: 'example.com', keys }, SERVICE)
+    const records = domainRecords(owner(keys), SERVICE)
     assert.deepEqual(
       records.map(({ type, name, value, priority, purpose, isRequired }) => [
         type,
@@ -46,10 +54,12 @@ describe('DNS records to publish', () => {
   })
 
   it('include the next and the previous key, but no removable one', () => {
-    const domain = {
-      domain: 'example.com',
-      keys: [key('now', 'active'), key('next', 'waiting'), key('old', 'retired'), key('older', 'removable')],
-    }
+    const domain = owner([
+      key('now', 'active'),
+      key('next', 'waiting'),
+      key('old', 'retired'),
+      key('older', 'removable'),
+    ])
     const dkim = domainRecords(domain, SERVICE).filter(({ purpose }) => purpose === 'dkim')
     assert.deepEqual(
       dkim.map(({ name, isRequired }) => [name.split('.')[0], isRequired]),
@@ -65,6 +75,33 @@ describe('DNS records to publish', () => {
     ])
   })
 
+  it('of a delegated domain are four CNAMEs beside the TXT records of keys that were published by hand', () => {
+    const names = delegatedNames({ id: owner([]).id, dkimZone: 'dkim.example.net' })
+    const keys = [
+      key('now', 'active'),
+      { ...key('ms-f5e5ee88-a', 'waiting'), target: names[0]?.target ?? '' },
+      { ...key('ms-f5e5ee88-a-ed', 'waiting', 'ed25519-sha256'), target: names[2]?.target ?? '' },
+    ]
+    const dkim = domainRecords(owner(keys, 'dkim.example.net'), SERVICE).filter(({ purpose }) => purpose === 'dkim')
+    const target = (name: string): string => `${name}.b5919169f5e5ee88.dkim.example.net`
+    assert.deepEqual(
+      dkim.map(({ type, name, value, isRequired }) => [type, name.split('.')[0], value, isRequired]),
+      [
+        ['TXT', 'now', 'v=DKIM1; p=now', true],
+        ['CNAME', 'ms-f5e5ee88-a', target('a'), false],
+        ['CNAME', 'ms-f5e5ee88-b', target('b'), false],
+        ['CNAME', 'ms-f5e5ee88-a-ed', target('a-ed'), false],
+        ['CNAME', 'ms-f5e5ee88-b-ed', target('b-ed'), false],
+      ],
+    )
+    const later = keys.map((one) => ({ ...one, state: one.target === null ? 'retired' : 'active' }) as const)
+    const required = domainRecords(owner(later, 'dkim.example.net'), SERVICE).filter(({ isRequired }) => isRequired)
+    assert.deepEqual(
+      required.map(({ name }) => name),
+      ['ms-f5e5ee88-a._domainkey.example.com'],
+    )
+  })
+
   it('contain the zone of the bounce domain, which may belong to a sending domain', () => {
     assert.deepEqual(
       returnPathRecords(SERVICE).map(({ type, name, value, priority }) => [type, name, value, priority]),
@@ -74,7 +111,7 @@ describe('DNS records to publish', () => {
       ],
     )
     const [, spf] = domainRecords(
-      { domain: 'example.net', keys: [] },
+      { ...owner([]), domain: 'example.net' },
       { ...SERVICE, bounceDomain: 'bounce.example.net' },
     ).filter(({ purpose }) => purpose === 'mail_from')
     assert.deepEqual([spf?.name, spf?.value], ['bounce.example.net', 'v=spf1 a:mail.example.net -all'])

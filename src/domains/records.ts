@@ -6,6 +6,7 @@
 import { isIP } from 'node:net'
 import type { Config } from '#config/load.ts'
 import { SANDBOX_MX } from '#src/sandbox/sandbox-host.ts'
+import { delegatedNames, type DelegatedName } from './delegated-names.ts'
 import { RETIRED_MS, type DkimKeyRow, type KeyState } from './key-state.ts'
 
 export type RecordPurpose = 'dkim' | 'spf' | 'dmarc' | 'mail_from' | 'tracking' | 'return_path'
@@ -61,12 +62,22 @@ export function trackingNameOf(domain: string): string {
   return `track.${domain}`
 }
 
-type DomainWithKeys = { readonly domain: string; readonly keys: readonly DkimKeyRow[] }
+export interface DomainWithKeys {
+  readonly id: string
+  readonly domain: string
+  /** The operator's zone to which its DKIM names point; null: they are TXT records. */
+  readonly dkimZone: string | null
+  readonly keys: readonly DkimKeyRow[]
+}
 
 /** Records in the zone of the sending domain. */
-export function domainRecords({ domain, keys }: DomainWithKeys, service: ServiceHosts): DnsRecord[] {
+export function domainRecords(owner: DomainWithKeys, service: ServiceHosts): DnsRecord[] {
+  const { domain, keys } = owner
   return [
-    ...keys.filter(({ state }) => state !== 'removable').map((key) => dkimRecord(domain, key)),
+    ...keys
+      .filter(({ state, target }) => target === null && state !== 'removable')
+      .map((key) => dkimRecord(domain, key)),
+    ...dkimAliases(owner),
     {
       type: 'TXT',
       name: domain,
@@ -103,7 +114,10 @@ export function domainRecords({ domain, keys }: DomainWithKeys, service: Service
 }
 
 /** Records of keys that were replaced long ago; the owner may delete them from the zone. */
-export function removableRecords({ domain, keys }: DomainWithKeys): Pick<DnsRecord, 'type' | 'name' | 'value'>[] {
+export function removableRecords({
+  domain,
+  keys,
+}: Pick<DomainWithKeys, 'domain' | 'keys'>): Pick<DnsRecord, 'type' | 'name' | 'value'>[] {
   const removable = keys.filter(({ state }) => state === 'removable')
   return removable.map(({ selector, dnsValue }) => ({ type: 'TXT', name: dkimName(selector, domain), value: dnsValue }))
 }
@@ -120,6 +134,27 @@ const DKIM_TEXTS: Readonly<Record<KeyState, (key: DkimKeyRow) => string>> = {
     return `DKIM, the previous key: keep it until ${until}, for mail in transit.`
   },
   removable: () => 'DKIM, an old key: you may delete this record.',
+  revoked: () => 'DKIM, an old key.',
+}
+
+const ALIAS_TEXTS: Readonly<Record<DelegatedName['algorithm'], string>> = {
+  'rsa-sha256':
+    'DKIM: proves that the mail is yours. It points to a key that we replace; you never change this record.',
+  'ed25519-sha256': 'DKIM, second signature: for receivers that support Ed25519. You never change this record.',
+}
+
+/** The four CNAMEs of a delegated domain; those without a key yet are for the next rotation. */
+function dkimAliases({ id, domain, dkimZone, keys }: DomainWithKeys): DnsRecord[] {
+  if (dkimZone === null) return []
+  const active = new Set(keys.filter(({ state }) => state === 'active').map(({ selector }) => selector))
+  return delegatedNames({ id, dkimZone }).map(({ selector, algorithm, target }) => ({
+    type: 'CNAME',
+    name: dkimName(selector, domain),
+    value: target,
+    purpose: 'dkim',
+    description: ALIAS_TEXTS[algorithm],
+    isRequired: active.has(selector) && algorithm === 'rsa-sha256',
+  }))
 }
 
 function dkimRecord(domain: string, key: DkimKeyRow): DnsRecord {

@@ -154,6 +154,23 @@ describe('notices', () => {
       `,
       [workspaceId],
     )
+    await ctx.db.query(
+      sql`
+        WITH d AS (
+          INSERT INTO domains (id, workspace_id, domain, region, verification_status)
+          VALUES (gen_random_uuid(), $1, 'old-key.example', 'us-east-1', 'verified')
+          RETURNING id
+        )
+        INSERT INTO dkim_keys (id, domain_id, selector, algorithm, private_key, dns_value, state, state_since)
+        SELECT gen_random_uuid(), id, 's', 'rsa-sha256', '', 'v=DKIM1', 'active', now() - interval '200 days'
+        FROM d
+      `,
+      [workspaceId],
+    )
+    await ctx.db.query(sql`
+      INSERT INTO dkim_zone_records (name, value, changed_at)
+      VALUES ('a.1.keys.example', 'v=DKIM1', now() - interval '1 hour')
+    `)
     await ctx.db.query('UPDATE restore_fence SET detected_at = now(), lost_until = now()')
     const config = { ...ctx.config, isSandbox: false, isLive: true, publicUrl: 'http://localhost' }
     const round = createNoticeRound({ ...ctx, config })
@@ -165,6 +182,8 @@ describe('notices', () => {
       new Set([
         'blocklisted one 1',
         'database-older PostgreSQL 1',
+        'dkim-key keys published by hand 1',
+        'dkim-zone DKIM_ZONE 1',
         `dead-links worker on ${hostname()} 1`,
         'outage full.example 7',
         'receiver-suspended yahoo by system 1',
@@ -172,7 +191,7 @@ describe('notices', () => {
         `workspace-paused ${workspaceId} 1`,
       ]),
     )
-    assert.strictEqual(told.length, 7)
+    assert.strictEqual(told.length, 9)
     const page = readFileSync('docs/guides/operations.md', 'utf8')
     for (const [kind, what] of Object.entries(NOTICE_KINDS))
       assert.ok(page.includes(`| \`${kind}\` | ${what}`), `${kind} in docs/guides/operations.md`)

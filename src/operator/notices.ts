@@ -27,6 +27,8 @@ export const NOTICE_KINDS = {
   'clock-skew': 'the clocks of a machine and of PostgreSQL differ',
   'dead-links':
     'links in mail lead nowhere: campaigns and automations stop, other mail has no tracking and no unsubscribe link',
+  'dkim-zone': 'changes of the zone with DKIM keys are not published: new keys do not sign until then',
+  'dkim-key': 'a DKIM key is not replaced until a person publishes its records',
   outage: 'hard bounces of a receiver jumped, and suppressions are held',
 } as const satisfies Record<string, string>
 export type NoticeKind = keyof typeof NOTICE_KINDS
