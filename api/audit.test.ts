@@ -48,6 +48,10 @@ const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, 
   'admin-drain-node': ['POST', '/admin/nodes/mail-1/drain'],
   'admin-undrain-node': ['POST', '/admin/nodes/mail-1/undrain'],
   'admin-forget-node': ['DELETE', '/admin/nodes/mail-1'],
+  'admin-set-plan-retention': ['PUT', '/admin/retention/plans/launch', { bodies_days: 60 }],
+  'admin-unset-plan-retention': ['DELETE', '/admin/retention/plans/launch'],
+  'admin-set-workspace-retention': ['PUT', '/admin/retention/workspaces/:id', { events_days: 60 }],
+  'admin-unset-workspace-retention': ['DELETE', '/admin/retention/workspaces/:id'],
   'admin-use-pool': ['POST', '/admin/pools/use', { pool: 'fast' }],
   'admin-acknowledge-notice': ['POST', '/admin/notices/acknowledge', { all: true }],
   'admin-retry-mail': ['POST', '/admin/queue/retry', { domain: 'slow.example' }],
@@ -95,7 +99,7 @@ describe('the audit log', () => {
   for (const [name, [method, path, body]] of Object.entries(REQUESTS))
     it(`has an entry of ${name}`, async () => {
       const sent = name === 'admin-use-pool' ? { ...body, workspace: api.workspaceId } : body
-      const answer = await asAdmin(method, path, {
+      const answer = await asAdmin(method, path.replace(':id', api.workspaceId), {
         body: sent,
         headers: { 'x-operator': 'anna', 'x-request-id': name },
       })

@@ -6,6 +6,7 @@ import { ADMIN_DRY_RUN_ROUTES } from '#api/routes/admin-dry-run.ts'
 import { ADMIN_NODE_ROUTES } from '#api/routes/admin-nodes.ts'
 import { ADMIN_NOTICE_ROUTES } from '#api/routes/admin-notices.ts'
 import { ADMIN_POOL_ROUTES } from '#api/routes/admin-pools.ts'
+import { ADMIN_RETENTION_ROUTES } from '#api/routes/admin-retention.ts'
 import { ADMIN_QUEUE_ROUTES } from '#api/routes/admin-queue.ts'
 import { ADMIN_SUSPENSION_ROUTES } from '#api/routes/admin-suspensions.ts'
 import { API_KEY_ROUTES } from '#api/routes/api-keys.ts'
@@ -101,6 +102,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...ADMIN_NODE_ROUTES,
   ...ADMIN_NOTICE_ROUTES,
   ...ADMIN_POOL_ROUTES,
+  ...ADMIN_RETENTION_ROUTES,
   ...ADMIN_DRY_RUN_ROUTES,
   ...TLS_REPORT_ROUTES,
   ...AUDIT_ROUTES,

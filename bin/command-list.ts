@@ -33,6 +33,7 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: 'key', summary: 'create, list and deactivate API keys' },
   { name: 'domain', summary: 'add, verify, list and remove sending domains, rotate their DKIM keys' },
   { name: 'node', summary: 'list, drain, undrain and forget the nodes of the installation' },
+  { name: 'retention', summary: 'set how long plans and workspaces store their mail, list what is overdue' },
   { name: 'egress', summary: 'manage the sending IPs and their pools' },
   { name: 'account', summary: 'connect mailboxes and SMTP servers to send through' },
   { name: 'audience', summary: 'create, list and remove audiences' },

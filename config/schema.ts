@@ -10,6 +10,7 @@ import { deliverySettings } from '#config/settings/delivery.ts'
 import { dnsSettings } from '#config/settings/dns.ts'
 import { inboundSettings } from '#config/settings/inbound.ts'
 import { limitSettings } from '#config/settings/limits.ts'
+import { retentionSettings } from '#config/settings/retention.ts'
 import { sandboxSettings } from '#config/settings/sandbox.ts'
 import { securitySettings } from '#config/settings/security.ts'
 import { serverSettings } from '#config/settings/server.ts'
@@ -34,6 +35,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   { title: 'Security', settings: securitySettings },
   { title: 'Workspaces and plans', settings: workspaceSettings },
   { title: 'Limits', settings: limitSettings },
+  { title: 'Retention', settings: retentionSettings },
   { title: 'Delivery', settings: deliverySettings },
   { title: 'Sending IPs', settings: sourceSettings },
   { title: 'DNS', settings: dnsSettings },
@@ -51,6 +53,7 @@ export const SETTINGS = {
   ...securitySettings,
   ...workspaceSettings,
   ...limitSettings,
+  ...retentionSettings,
   ...deliverySettings,
   ...sourceSettings,
   ...dnsSettings,

@@ -30,6 +30,7 @@ src/sandbox: src/platform src/stores
 src/workspaces: src/platform src/stores
 src/metrics: src src/stores
 src/queue: src src/concurrency src/platform src/stores
+src/retention: config src src/platform src/queue src/stores
 src/auth: config src src/concurrency src/platform src/queue src/stores
 src/suppression: src src/mail src/platform src/stores
 src/events: src/platform src/queue src/stores
@@ -47,7 +48,8 @@ src/templates: src/concurrency src/contacts src/mail src/platform src/stores
 src/messages: config src src/concurrency src/contacts src/egress src/events src/mail src/platform src/providers
   src/queue src/shaping src/stores src/suppression src/workspaces
 src/submission: config src src/auth src/mail src/messages src/platform src/providers src/queue src/templates
-src/operator: config src src/crypto src/domains src/mail src/messages src/platform src/queue src/stores src/workspaces
+src/operator: config src src/crypto src/domains src/mail src/messages src/platform src/queue src/retention src/stores
+  src/workspaces
 src/subscribe: config src src/contacts src/crypto src/mail src/messages src/net src/operator src/platform src/queue
   src/rate-limits src/stores
 src/tls-reports: src src/domains src/mail src/messages src/net src/platform src/rate-limits src/stores
@@ -96,17 +98,17 @@ api/openapi: api/http src/events src/platform
 api/pages: api/http src/platform src/subscribe src/tracking
 api/sending: api/http src/auth src/mail src/messages src/net src/platform src/providers src/queue src/submission
   src/templates src/workspaces
-api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns
-  src/concurrency src/contacts src/domains src/egress src/events src/imports src/mail src/messages src/metrics src/net
-  src/operator src/platform src/providers src/queue src/sandbox src/segments src/shaping src/stores src/subscribe
+api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns src/concurrency
+  src/contacts src/domains src/egress src/events src/imports src/mail src/messages src/metrics src/net src/operator
+  src/platform src/providers src/queue src/retention src/sandbox src/segments src/shaping src/stores src/subscribe
   src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
 api: api/http api/routes config src src/auth src/concurrency src/contacts src/events src/messages src/net src/operator
   src/platform src/rate-limits src/stores src/templates src/tracking
 
 # process: worker
 worker: config src src/automations src/campaigns src/concurrency src/contacts src/domains src/egress src/going-live
-  src/imports src/messages src/metrics src/net src/operator src/platform src/providers src/queue src/scoring src/stores
-  src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
+  src/imports src/messages src/metrics src/net src/operator src/platform src/providers src/queue src/retention
+  src/scoring src/stores src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
 
 # command line
 bin/terminal:
@@ -117,7 +119,7 @@ bin/cli: api/http api/routes bin/supervisor bin/terminal config src src/auth src
 bin/egress: bin/cli bin/terminal config src/domains src/egress src/stores
 bin/queue: bin/cli bin/terminal src src/messages src/operator src/platform src/queue src/shaping
 bin/doctor: bin/terminal config mta/inbound mta/route src/crypto src/domains src/egress src/going-live src/metrics
-  src/net src/operator src/platform src/queue src/stores src/suppression src/tls-reports
+  src/net src/operator src/platform src/queue src/retention src/stores src/suppression src/tls-reports
 bin/setup: bin/cli bin/supervisor config
 
 # benchmark
@@ -137,9 +139,9 @@ test: bin/supervisor config mta/classify test/support
 # commands
 bin/commands: api api/routes bench bench/harness bin/cli bin/doctor bin/egress bin/queue bin/service bin/setup
   bin/supervisor bin/terminal config config/settings mta mta/classify mta/delivery mta/dry-run mta/egress mta/inbound
-  mta/security src src/auth src/crypto src/domains src/egress src/going-live src/mail src/messages src/net
-  src/operator src/platform src/providers src/queue src/sandbox src/shaping src/stores src/suppression
-  src/tls-reports src/tracking src/workspaces test worker
+  mta/security src src/auth src/crypto src/domains src/egress src/going-live src/mail src/messages src/net src/operator
+  src/platform src/providers src/queue src/retention src/sandbox src/shaping src/stores src/suppression src/tls-reports
+  src/tracking src/workspaces test worker
 
 # main program
 bin: bin/cli bin/commands bin/supervisor bin/terminal config src/platform

@@ -4,6 +4,7 @@
  */
 import { DELETE_UNREAD_SNAPSHOTS } from '#src/contacts/member-snapshots.ts'
 import { DELETE_UNREAD_LIST_SNAPSHOTS } from '#src/stores/list-snapshots.ts'
+import { deleteOldLedgers } from '#src/retention/campaign-ledgers.ts'
 import type { Context } from '#src/context.ts'
 import { clearOldAuditEntries } from '#src/operator/audit-log.ts'
 import { pruneNodes } from '#src/operator/nodes.ts'
@@ -29,6 +30,17 @@ const OLD = [
   DELETE_UNREAD_SNAPSHOTS,
   DELETE_UNREAD_LIST_SNAPSHOTS,
   `DELETE FROM api_key_secrets WHERE expires_at < now()`,
+  `DELETE FROM domain_sites WHERE seen_at < now() - interval '90 days'`,
+  // the last day has the step of the warm-up
+  sql`
+    DELETE FROM egress_days d
+    WHERE day < current_date - 400
+      AND EXISTS (
+        SELECT FROM egress_days later
+        WHERE later.source_id = d.source_id AND later.receiver = d.receiver AND later.day > d.day
+      )`,
+  `DELETE FROM receiver_suspensions WHERE until < now() - interval '30 days'`,
+  `DELETE FROM usage WHERE period < current_date - interval '3 years'`,
   `DELETE FROM subscribe_days WHERE day < current_date - 30`,
   // unsigned reports, which anybody may have sent
   sql`
@@ -42,12 +54,19 @@ const OLD = [
       AND id < (SELECT id FROM inbound_reports WHERE message_id IS NULL ORDER BY id DESC OFFSET 1000 LIMIT 1)`,
 ] as const
 
+const DELETE_OLD_ACTIONS = sql`
+  DELETE FROM operator_actions
+  WHERE state <> 'running' AND coalesce(ended_at, now()) < now() - make_interval(days => $1)
+`
+
 export function createHousekeepingRound(ctx: Context): Round {
   return async () => {
     await ensurePartitions((statement) => ctx.db.query(statement), ctx.clock.now())
     await refreshOpenWeeks(ctx.db, ctx.clock.now())
     for (const statement of OLD) await ctx.db.query(statement)
     await pruneNodes(ctx.db)
-    return clearOldAuditEntries(ctx.db, ctx.config.auditRetentionDays)
+    const isMore = await deleteOldLedgers(ctx)
+    await ctx.db.query(DELETE_OLD_ACTIONS, [ctx.config.auditRetentionDays])
+    return (await clearOldAuditEntries(ctx.db, ctx.config.auditRetentionDays)) || isMore
   }
 }

@@ -28,6 +28,7 @@ import { createQueueMetricsRound } from './queue-metrics.ts'
 import { createReconcileRound } from './reconcile.ts'
 import { createRestoreFenceRound } from './restore-fence.ts'
 import { createResumeRound } from './resume-suspended.ts'
+import { createRetentionRound } from './retention.ts'
 import { createScoreRound } from './scores.ts'
 import { createTlsReportRound } from './tls-reports.ts'
 import { createTrackingRound } from './tracking.ts'
@@ -121,4 +122,5 @@ export const LOOPS: readonly LoopRow[] = [
   { name: 'webhook removal', isBulk: true, everyMs: 1 * MINUTE, createRound: (ctx) => () => removeDeleted(ctx.db) },
   { name: 'TLS reports', everyMs: scaled(5 * MINUTE, 1 * SECOND), createRound: createTlsReportRound },
   { name: 'housekeeping', isBulk: true, everyMs: 10 * MINUTE, createRound: createHousekeepingRound },
+  { name: 'retention', everyMs: 10 * MINUTE, createRound: createRetentionRound },
 ]

@@ -1,26 +1,32 @@
 /**
  * Raises operator notices for stored conditions: receivers and workspaces that a rule suspended, sources that are gone
  * or on a blocklist, DKIM keys that wait for a person, a database that lost changes, suppressions held because of an
- * outage, dead links. The code that stores these conditions does not know notices. Each round reports all current
- * conditions with their start; reporting one again changes nothing, so any number of workers may do this.
+ * outage, dead links, and what retention should have deleted. The code that stores these conditions does not know
+ * notices. Each round reports all current conditions with their start; reporting one again changes nothing, so any
+ * number of workers may do this.
  */
 import { hostname } from 'node:os'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { findDeadLinks } from '#src/going-live/public-urls.ts'
+import { LATE_MS, readOverdue } from '#src/retention/overdue.ts'
+import { defaultPeriods } from '#src/retention/periods.ts'
 import { clearOldNotices, raiseNotices, type NewNotice } from '#src/operator/notices.ts'
 import { RATE_PAUSE_PREFIX } from '#src/queue/suspensions.ts'
 import { findKeyNotices } from './key-notices.ts'
 import type { Round } from './loop.ts'
 
 const MAX_PER_SOURCE = 1000
+const DAY_MS = 24 * 3600 * 1000
+const MONTH_MS = 30 * DAY_MS
 
 export function createNoticeRound(ctx: Context): Round {
   const ofSettings = noticesOfSettings(ctx)
   return async () => {
     const found = await Promise.all([...SOURCES.map((read) => read(ctx.db)), findKeyNotices(ctx)])
-    for (const notices of [...found, ofSettings]) await raiseNotices(ctx.db, 'stands', notices)
+    for (const notices of [...found, ofSettings, await noticesOfRetention(ctx)])
+      await raiseNotices(ctx.db, 'stands', notices)
     await clearOldNotices(ctx.db, new Date(ctx.clock.now()))
     return false
   }
@@ -35,6 +41,23 @@ function noticesOfSettings({ config, clock }: Pick<Context, 'config' | 'clock'>)
   if (dead === null) return []
   const text = `${dead.detail}; ${dead.todo}`
   return [{ kind: 'dead-links', subject: `worker on ${hostname()}`, text, count: 1, at: new Date(clock.now()) }]
+}
+
+/** Stands since it is late, and anew each month: old notices are deleted. */
+async function noticesOfRetention({
+  config,
+  db,
+  clock,
+}: Pick<Context, 'config' | 'db' | 'clock'>): Promise<NewNotice[]> {
+  const nowMs = clock.now()
+  const late = (await readOverdue(db, defaultPeriods(config), nowMs)).filter(({ lateMs }) => lateMs > LATE_MS)
+  return late.map(({ period, lateMs, what }) => ({
+    kind: 'retention-overdue',
+    subject: period,
+    text: `${what} should have been deleted ${Math.floor(lateMs / DAY_MS)} days ago; see mailstead retention list`,
+    count: 1,
+    at: new Date(Math.max(Math.floor((nowMs - lateMs) / DAY_MS) * DAY_MS, Math.floor(nowMs / MONTH_MS) * MONTH_MS)),
+  }))
 }
 
 const SOURCES: readonly ((db: Queryable) => Promise<NewNotice[]>)[] = [

@@ -7,6 +7,8 @@ import type { Context } from '#src/context.ts'
 import { countLiveFindings } from '#src/going-live/store.ts'
 import { claimQueueReport, publishQueueMetrics } from '#src/metrics/metric-exchange.ts'
 import { countNotices, NOTICE_KIND_NAMES } from '#src/operator/notices.ts'
+import { defaultPeriods } from '#src/retention/periods.ts'
+import { readOverdue } from '#src/retention/overdue.ts'
 import { single, type MetricSeries, type MetricSnapshot } from '#src/metrics/registry.ts'
 import { dueKey, isSuspendedSite, readyKey, SITES_KEY } from '#src/queue/keys.ts'
 import { readOpenWeeks } from '#src/queue/open-weeks.ts'
@@ -27,8 +29,12 @@ export function createQueueMetricsRound(ctx: Context): Round {
   }
 }
 
-export async function readQueueMetrics({ db, redis }: Pick<Context, 'db' | 'redis'>): Promise<MetricSnapshot> {
-  const [depth, oldest, suspensions, webhooks, reports, held, notices, campaigns, automations, findings] =
+export async function readQueueMetrics({
+  config,
+  db,
+  redis,
+}: Pick<Context, 'config' | 'db' | 'redis'>): Promise<MetricSnapshot> {
+  const [depth, oldest, suspensions, webhooks, reports, held, notices, campaigns, automations, findings, overdue] =
     await Promise.all([
       readDepth(redis),
       readOldest(db),
@@ -40,6 +46,7 @@ export async function readQueueMetrics({ db, redis }: Pick<Context, 'db' | 'redi
       readCampaigns(db),
       readAutomations(db),
       countLiveFindings(db),
+      readOverdue(db, defaultPeriods(config), db.clock.now()),
     ])
   return {
     mailstead_queue_depth: depth,
@@ -55,6 +62,10 @@ export async function readQueueMetrics({ db, redis }: Pick<Context, 'db' | 'redi
     mailstead_automation_oldest_seconds: single(automations.oldest),
     mailstead_inbound_waiting: single(reports),
     mailstead_notices: NOTICE_KIND_NAMES.map((kind) => ({ labels: [kind], value: notices.get(kind) ?? 0 })),
+    mailstead_retention_overdue_seconds: overdue.map(({ period, lateMs }) => ({
+      labels: [period],
+      value: Math.round(lateMs / 1000),
+    })),
     mailstead_doctor_findings: (['failed', 'warning'] as const).map((severity) => ({
       labels: [severity],
       value: findings.get(severity) ?? 0,

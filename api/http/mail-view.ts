@@ -41,7 +41,7 @@ const FIND_STORED = weekly(
   (weeks) => sql`
     SELECT subject, html, body_text AS text, content_id IS NOT NULL AS "isRecipe", raw IS NOT NULL AS "isRaw"
     FROM messages
-    WHERE id = $1 AND ${weeks.contain('id')}
+    WHERE id = $1 AND ${weeks.contain('id')} AND num_nonnulls(html, body_text, raw, content_id) > 0
   `,
 )
 

@@ -49,6 +49,8 @@ export const BODY_EXAMPLES: Readonly<Record<string, unknown>> = {
   'admin-suspend': { domain: 'example.org', reason: 'they asked us to stop' },
   'admin-resume': { domain: 'example.org' },
   'admin-acknowledge-notice': { id: EXAMPLE_ID },
+  'admin-set-plan-retention': { bodies_days: 60, events_days: 90 },
+  'admin-set-workspace-retention': { bodies_days: 7, messages_days: null },
   'admin-use-pool': { workspace: EXAMPLE_ID, pool: 'eu-central' },
   'oauth-connect': {},
   'oauth-confirm': { state: 'k5Jm2Xw9', grant: 'dGhlLWdyYW50' },

@@ -19,6 +19,10 @@ const WORKSPACE_FIELDS: Readonly<Record<string, string>> = {
   admin: 'Admin keys',
   admin_limit: 'how many Admin keys the plan allows; null: unlimited',
   regular: 'Regular keys',
+  retention: 'how long mail is stored',
+  bodies_days: 'days that texts and attachments are stored; null: as the plan or the setting says',
+  events_days: 'days that events and SMTP dialogs are stored; null: as the plan or the setting says',
+  messages_days: 'days that messages are stored; null: as the plan or the setting says',
   capture: 'whether all mail stays in the built-in receiver',
   privacy: 'how much of the reader’s address is stored with opens and clicks',
 }

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { MAX_ADMIN_KEYS } from '#src/auth/keys.ts'
 import { refuse } from '#src/platform/errors.ts'
+import { defaultPeriods, readPeriods } from '#src/retention/periods.ts'
 import { nextMonth, readUsage } from '#src/workspaces/usage.ts'
 import { planOf } from '#api/http/context.ts'
 import { route } from '#api/http/route.ts'
@@ -29,6 +30,11 @@ export const getWorkspace = route({
         resets_at: timestamp,
       }),
       request_rate: z.object({ per_second: z.number().nullable() }),
+      retention: z.object({
+        bodies_days: count.meta({ description: 'days that texts and attachments of sent mail are stored' }),
+        events_days: count.meta({ description: 'days that events and SMTP dialogs are stored' }),
+        messages_days: count.meta({ description: 'days that senders, recipients, subjects and results are stored' }),
+      }),
       domains: z.object({ limit: count.nullable() }),
       keys: z.object({ admin: count, admin_limit: count, regular: count }),
       capture: z.object({
@@ -47,6 +53,8 @@ export const getWorkspace = route({
     if (usage === null) return refuse('NOT_FOUND', 'The workspace no longer exists. Ask the operator of this service.')
     const { name, keyPart, used, adminKeys, regularKeys, createdAt } = usage
     const { monthlyQuota, requestsPerSecond, maxDomains, isLaunch } = planOf(ctx, caller.plan)
+    const retention = await readPeriods(ctx.db, defaultPeriods(ctx.config), caller.workspaceId)
+    const { bodies, events, messages } = retention ?? defaultPeriods(ctx.config)
     const remaining = monthlyQuota === null ? null : Math.max(0, monthlyQuota - used)
     const data = {
       id: caller.workspaceId,
@@ -55,6 +63,7 @@ export const getWorkspace = route({
       features: { scheduling: isLaunch },
       quota: { limit: monthlyQuota, used, remaining, resets_at: nextMonth(now).toISOString() },
       request_rate: { per_second: requestsPerSecond },
+      retention: { bodies_days: bodies, events_days: events, messages_days: messages },
       domains: { limit: maxDomains },
       keys: { admin: adminKeys, admin_limit: MAX_ADMIN_KEYS, regular: regularKeys },
       capture: { address: `${keyPart}@${ctx.config.captureDomain}`, domain: ctx.config.captureDomain },

@@ -144,6 +144,6 @@ async function remove(ctx: Context, call: CommandCall): Promise<number> {
   }).finally(() => progress.end())
   const text =
     `Workspace ${id} (${name}) is deleted. ${countText(dropped, 'queued recipient')} dropped. ` +
-    'Its sent messages and their events stay until their retention ends.'
+    'Its sent messages and their events are deleted in a week.'
   return call.respond(text, { id, deleted: true, dropped, rows: deleted })
 }

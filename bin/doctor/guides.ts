@@ -24,7 +24,7 @@ const GUIDES: Readonly<Record<string, string>> = {
   'TLS reports': 'transport-security',
   'hosted mail': 'open-and-click-tracking#a-host-of-its-own',
   'queue age': 'troubleshooting',
-  retention: 'operations',
+  retention: 'retention-and-erasure#what-is-deleted-when',
   ...Object.fromEntries(Object.entries(LIVE_CHECKS).map(([name, { anchor }]) => [name, `going-live#${anchor}`])),
 }
 

@@ -1,6 +1,8 @@
 /** Checks the age of what is stored: mail that should have been sent, and the oldest facts. */
 import { readOpenWeeks } from '#src/queue/open-weeks.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
+import { LATE_MS, readOverdue } from '#src/retention/overdue.ts'
+import { defaultPeriods } from '#src/retention/periods.ts'
 import { listWeeks } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
 import { failed, ok, warning } from './check.ts'
@@ -10,8 +12,6 @@ const DAY_MS = 86_400_000
 /** When mail that is due and was not attempted is late, in seconds; bulk mail waits for its turn. */
 const LATE_SECONDS: Readonly<Record<string, number>> = { instant: 60, high: 300, normal: 3600, bulk: 86_400 }
 const VERY_LATE = 10
-/** The default of the retention of messages. */
-const LONG_DAYS = 400
 
 export const QUEUE_AGE = withDb('queue age', async (db) => {
   const weeks = await readOpenWeeks(db)
@@ -42,12 +42,15 @@ function durationText(seconds: number): string {
   return seconds < 7200 ? `${Math.round(seconds / 60)} minutes` : `${Math.round(seconds / 3600)} hours`
 }
 
-export const RETENTION = withDb('retention', async (db) => {
+export const RETENTION = withDb('retention', async (db, { config }) => {
   const [oldest] = await listWeeks(db, 'messages')
   if (oldest === undefined) return ok('no messages are stored')
-  const days = Math.max(0, Math.floor((Date.now() - oldest) / DAY_MS))
-  const detail = `the oldest partition of messages begins ${new Date(oldest).toISOString().slice(0, 10)}`
-  return days <= LONG_DAYS
-    ? ok(detail)
-    : warning(`${detail}, ${days} days ago`, 'check that retention runs, and the disk space that old mail uses')
+  const overdue = await readOverdue(db, defaultPeriods(config), db.clock.now())
+  const late = overdue.filter(({ lateMs }) => lateMs > LATE_MS)
+  if (late.length === 0)
+    return ok(`the oldest partition of messages begins ${new Date(oldest).toISOString().slice(0, 10)}`)
+  const text = late.map(
+    ({ what, lateMs }) => `${what} should have been deleted ${Math.floor(lateMs / DAY_MS)} days ago`,
+  )
+  return warning(text.join('; '), 'check that a worker runs, and its log; mailstead retention list shows all')
 })

@@ -3355,6 +3355,15 @@ export type GetWorkspaceAnswer = {
       /** requests per second */
       readonly per_second: number | null
     }
+    /** how long mail is stored */
+    readonly retention: {
+      /** days that texts and attachments of sent mail are stored */
+      readonly bodies_days: number
+      /** days that events and SMTP dialogs are stored */
+      readonly events_days: number
+      /** days that senders, recipients, subjects and results are stored */
+      readonly messages_days: number
+    }
     /** how many sending domains there are, and how many the plan allows */
     readonly domains: {
       /** how many a page has at most */

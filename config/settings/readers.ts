@@ -54,6 +54,19 @@ export const count: Reader<number> = (value) => {
     : expected('a whole number of 1 or more')
 }
 
+/** A hundred years: PostgreSQL can compute the date. */
+const MAX_DAYS = 36_500
+
+/** A period of at least so many days. */
+export function days(least: number): Reader<number> {
+  return (value) => {
+    const number = Number(value)
+    return /^\d+$/.test(value) && number >= least && number <= MAX_DAYS
+      ? number
+      : expected(`a whole number of days from ${least} to ${MAX_DAYS}`)
+  }
+}
+
 /** More would take a phone minutes. */
 const MAX_CHALLENGE_BITS = 26
 

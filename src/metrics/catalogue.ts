@@ -277,6 +277,12 @@ export const METRICS = {
     labels: ['kind'],
     by: 'queue',
   },
+  mailstead_retention_overdue_seconds: {
+    type: 'gauge',
+    help: 'How long ago the oldest stored bodies, events or messages should have been deleted; 0 if none is overdue.',
+    labels: ['data'],
+    by: 'queue',
+  },
   mailstead_doctor_findings: {
     type: 'gauge',
     help: 'What a live installation lacks, by severity: failed or warning; `mailstead doctor` names it.',

@@ -3,13 +3,14 @@
  * objects are deleted in slices, and the workspace last. Each step can be repeated. If the process dies, mail of the
  * workspace stays suspended and its keys stay off; deleting it again continues.
  *
- * Messages, attempts and events are partitions by week: they stay until their retention drops the partition, and no key
- * can read them. A request that was authorised before may still be accepted; its domain is gone, so it fails.
+ * Its messages, attempts and events are deleted a week later (src/retention/row-deletion.ts), and until then no key can
+ * read them. A request that was authorised before may still be accepted; its domain is gone, so it fails.
  */
 import type { Context } from '#src/context.ts'
 import { listDomains } from '#src/domains/domains.ts'
 import { removeDomain } from '#src/domains/domain-removal.ts'
 import { resume, suspend } from '#src/queue/suspensions.ts'
+import { markGone } from '#src/retention/row-deletion.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { beginAction, continueAction } from './actions.ts'
@@ -134,6 +135,7 @@ export async function deleteWorkspace(
       onProgress(step, deleted)
     }
   }
+  await markGone(ctx.db, workspaceId)
   await ctx.db.query('DELETE FROM workspaces WHERE id = $1', [workspaceId])
   // a campaign or an automation may have been in the middle of a slice
   dropped += await dropMail(ctx, workspaceId, by)

@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import { assert } from 'chai'
 import { createNoticeRound } from '#worker/notices.ts'
 import { suspend, RATE_PAUSE_PREFIX } from '#src/queue/suspensions.ts'
+import { ensurePartitions } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { createNoticeBuffer } from './notice-buffer.ts'
@@ -171,6 +172,7 @@ describe('notices', () => {
       INSERT INTO dkim_zone_records (name, value, changed_at)
       VALUES ('a.1.keys.example', 'v=DKIM1', now() - interval '1 hour')
     `)
+    await ensurePartitions((statement) => ctx.db.query(statement), Date.now() - 500 * 86_400_000)
     await ctx.db.query('UPDATE restore_fence SET detected_at = now(), lost_until = now()')
     const config = { ...ctx.config, isSandbox: false, isLive: true, publicUrl: 'http://localhost' }
     const round = createNoticeRound({ ...ctx, config })
@@ -187,11 +189,14 @@ describe('notices', () => {
         `dead-links worker on ${hostname()} 1`,
         'outage full.example 7',
         'receiver-suspended yahoo by system 1',
+        'retention-overdue bodies 1',
+        'retention-overdue events 1',
+        'retention-overdue messages 1',
         'source-gone one 1',
         `workspace-paused ${workspaceId} 1`,
       ]),
     )
-    assert.strictEqual(told.length, 9)
+    assert.strictEqual(told.length, 12)
     const page = readFileSync('docs/guides/operations.md', 'utf8')
     for (const [kind, what] of Object.entries(NOTICE_KINDS))
       assert.ok(page.includes(`| \`${kind}\` | ${what}`), `${kind} in docs/guides/operations.md`)

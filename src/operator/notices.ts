@@ -29,6 +29,7 @@ export const NOTICE_KINDS = {
     'links in mail lead nowhere: campaigns and automations stop, other mail has no tracking and no unsubscribe link',
   'dkim-zone': 'changes of the zone with DKIM keys are not published: new keys do not sign until then',
   'dkim-key': 'a DKIM key is not replaced until a person publishes its records',
+  'retention-overdue': 'what is stored for longer than its period is not deleted',
   outage: 'hard bounces of a receiver jumped, and suppressions are held',
 } as const satisfies Record<string, string>
 export type NoticeKind = keyof typeof NOTICE_KINDS

@@ -17,7 +17,8 @@ export async function readOpenWeeks(db: Queryable): Promise<Weeks> {
   return weeksSince(await readSince(db))
 }
 
-async function readSince(db: Queryable): Promise<number> {
+/** The time before which no mail is still to be sent. */
+export async function readSince(db: Queryable): Promise<number> {
   const {
     rows: [row],
   } = await db.query<{ since: number }>('SELECT extract(epoch FROM since)::float8 * 1000 AS since FROM open_mail')

@@ -21,20 +21,22 @@ const PARTITIONED = {
   message_tags: '',
   events: '',
 } as const
+export type PartitionedTable = keyof typeof PARTITIONED
 
 /** The Monday, UTC, at which the week of a time begins: the lower bound of its partition. */
 export function weekOf(ms: number): number {
   return Math.floor((ms - MONDAY_MS) / WEEK_MS) * WEEK_MS + MONDAY_MS
 }
 
-function partitionName(table: string, ms: number): string {
+/** The name of the partition of a week. */
+export function partitionName(table: PartitionedTable, ms: number): string {
   return `${table}_${new Date(ms).toISOString().slice(0, 10).replaceAll('-', '')}`
 }
 
 /** Creates the partitions from last week (clocks differ) to three weeks ahead. Existing partitions are not changed. */
 export async function ensurePartitions(run: (statement: string) => Promise<unknown>, nowMs: number): Promise<void> {
   const first = weekOf(nowMs) - WEEK_MS
-  for (const [table, storage] of Object.entries(PARTITIONED)) {
+  for (const [table, storage] of Object.entries(PARTITIONED) as [PartitionedTable, string][]) {
     for (let week = first; week <= first + (WEEKS_AHEAD + 1) * WEEK_MS; week += WEEK_MS) {
       const name = partitionName(table, week)
       const bounds = `FROM ('${idAt(week)}') TO ('${idAt(week + WEEK_MS)}')`
@@ -48,13 +50,13 @@ export async function ensurePartitions(run: (statement: string) => Promise<unkno
 }
 
 /** The weeks of a table's partitions, the oldest first: each as the time of its Monday. */
-export async function listWeeks(db: Queryable, table: keyof typeof PARTITIONED): Promise<number[]> {
+export async function listWeeks(db: Queryable, table: PartitionedTable): Promise<number[]> {
   const { rows } = await db.query<{ name: string }>(
     sql`
       SELECT c.relname AS name
       FROM pg_inherits i
       JOIN pg_class c ON c.oid = i.inhrelid
-      WHERE i.inhparent = $1::regclass
+      WHERE i.inhparent = $1::regclass AND NOT i.inhdetachpending
       ORDER BY 1
     `,
     [table],
@@ -62,8 +64,8 @@ export async function listWeeks(db: Queryable, table: keyof typeof PARTITIONED):
   return rows.map(({ name }) => weekOfName(name)).filter((week) => !Number.isNaN(week))
 }
 
-/** NaN for a name that `partitionName` did not make. */
-function weekOfName(name: string): number {
+/** The week in the name of a partition; NaN for a name that `partitionName` did not make. */
+export function weekOfName(name: string): number {
   const [, year, month, day] = /_(\d{4})(\d\d)(\d\d)$/.exec(name) ?? []
   return Date.parse(`${year}-${month}-${day}T00:00:00Z`)
 }
