@@ -256,6 +256,4 @@ export async function up(knex: Knex): Promise<void> {
   await knex.raw([ACCOUNTS, MAIL, REPORTING].join('\n'))
 }
 
-export function down(): Promise<void> {
-  throw new Error('001-spine is the beginning; restore a backup instead of going back')
-}
+export const cannotUndo = '001-spine is the beginning; restore a backup instead of going back'

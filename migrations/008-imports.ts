@@ -6,7 +6,7 @@
  * a hash of every address in the file, to detect duplicates without the file in memory. Both are deleted when the
  * import ends.
  */
-import type { Knex } from 'knex'
+import { brief, buildIndex, type MigrationStep } from '#src/stores/migration-steps.ts'
 import { sql } from '#src/stores/sql.ts'
 
 const IMPORTS = sql`
@@ -74,21 +74,24 @@ const SEGMENTS = sql`
     updated_at timestamptz NOT NULL DEFAULT now()
   );
   CREATE INDEX segments_workspace ON segments (workspace_id, id);
-  -- Opens and clicks by address; other events are not in the index.
-  CREATE INDEX events_engaged ON events (workspace_id, (lower(recipient) COLLATE "C"), type, id)
-    WHERE type IN ('email.opened', 'email.clicked');
 `
 
-const SCORES = sql`
-  CREATE INDEX contacts_scored ON contacts (verified_at) WHERE verified_at IS NOT NULL;
-  CREATE INDEX suppressions_recent ON suppressions (created_at);
-`
+export const steps: readonly MigrationStep[] = [
+  brief(IMPORTS, 'create the tables of imports'),
+  brief(SEGMENTS, 'create table segments'),
+  // opens and clicks by address; other events are not in the index
+  buildIndex({
+    table: 'events',
+    name: 'events_engaged',
+    on: `(workspace_id, (lower(recipient) COLLATE "C"), type, id) WHERE type IN ('email.opened', 'email.clicked')`,
+  }),
+  buildIndex({ table: 'contacts', name: 'contacts_scored', on: '(verified_at) WHERE verified_at IS NOT NULL' }),
+  buildIndex({ table: 'suppressions', name: 'suppressions_recent', on: '(created_at)' }),
+]
 
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw([IMPORTS, SEGMENTS, SCORES].join('\n'))
-}
-
-export async function down(knex: Knex): Promise<void> {
-  await knex.raw('DROP TABLE segments, import_errors, import_seen, import_chunks, imports')
-  await knex.raw('DROP INDEX events_engaged, contacts_scored, suppressions_recent')
-}
+export const undo: readonly MigrationStep[] = [
+  brief(sql`
+    DROP TABLE segments, import_errors, import_seen, import_chunks, imports;
+    DROP INDEX events_engaged, contacts_scored, suppressions_recent
+  `),
+]

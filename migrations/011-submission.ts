@@ -5,17 +5,15 @@
  * Delivery reports are sent from events, in the order of src/events/feed.ts after a cursor: for failures, and for
  * events whose data says that the sender requested a report.
  */
-import type { Knex } from 'knex'
+import { brief, buildIndex, type MigrationStep } from '#src/stores/migration-steps.ts'
 import { sql } from '#src/stores/sql.ts'
 
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(sql`
+export const steps: readonly MigrationStep[] = [
+  brief(sql`
     ALTER TABLE messages ADD COLUMN raw bytea, ADD COLUMN submitted jsonb;
     ALTER TABLE messages ALTER COLUMN raw SET STORAGE EXTERNAL;
     COMMENT ON COLUMN messages.raw IS 'the whole message as it goes out, without its signatures';
     COMMENT ON COLUMN messages.submitted IS 'the envelope that it came in';
-    CREATE INDEX events_reports ON events (tx, id)
-      WHERE type IN ('email.bounced', 'email.failed') OR jsonb_exists(data, 'dsn');
     CREATE TABLE report_cursor (
       is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
       tx xid8 NOT NULL,
@@ -23,13 +21,18 @@ export async function up(knex: Knex): Promise<void> {
     );
     INSERT INTO report_cursor (tx, id)
     VALUES (pg_snapshot_xmin(pg_current_snapshot()), '00000000-0000-0000-0000-000000000000');
-  `)
-}
+  `),
+  buildIndex({
+    table: 'events',
+    name: 'events_reports',
+    on: `(tx, id) WHERE type IN ('email.bounced', 'email.failed') OR jsonb_exists(data, 'dsn')`,
+  }),
+]
 
-export async function down(knex: Knex): Promise<void> {
-  await knex.raw(sql`
+export const undo: readonly MigrationStep[] = [
+  brief(sql`
     DROP TABLE report_cursor;
     DROP INDEX events_reports;
     ALTER TABLE messages DROP COLUMN raw, DROP COLUMN submitted
-  `)
-}
+  `),
+]

@@ -2,7 +2,7 @@
  * Operator tables: suspensions with an end and for more than destinations; the audit log with the progress of actions;
  * the site of each domain; and dry runs.
  */
-import type { Knex } from 'knex'
+import { brief, buildIndex, type MigrationStep } from '#src/stores/migration-steps.ts'
 import { sql } from '#src/stores/sql.ts'
 
 const SUSPENSIONS = sql`
@@ -19,8 +19,6 @@ const SUSPENSIONS = sql`
     DROP CONSTRAINT suspensions_pkey,
     ADD CONSTRAINT suspensions_pkey PRIMARY KEY (kind, subject);
   CREATE INDEX suspensions_until ON suspensions (until) WHERE until IS NOT NULL;
-  -- Finds a campaign by one of its messages.
-  CREATE INDEX campaign_recipients_message ON campaign_recipients (message_id) WHERE message_id IS NOT NULL;
 `
 
 const ACTIONS = sql`
@@ -65,12 +63,18 @@ const DRY_RUNS = sql`
   CREATE INDEX dry_runs_waiting ON dry_runs (id) WHERE report IS NULL;
 `
 
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw([SUSPENSIONS, ACTIONS, SITES, DRY_RUNS].join('\n'))
-}
+export const steps: readonly MigrationStep[] = [
+  brief([SUSPENSIONS, ACTIONS, SITES, DRY_RUNS].join('\n')),
+  // finds a campaign by one of its messages
+  buildIndex({
+    table: 'campaign_recipients',
+    name: 'campaign_recipients_message',
+    on: '(message_id) WHERE message_id IS NOT NULL',
+  }),
+]
 
-export async function down(knex: Knex): Promise<void> {
-  await knex.raw(sql`
+export const undo: readonly MigrationStep[] = [
+  brief(sql`
     DROP TABLE dry_runs, domain_sites, operator_actions;
     DROP INDEX campaign_recipients_message;
     DELETE FROM suspensions
@@ -83,5 +87,5 @@ export async function down(knex: Knex): Promise<void> {
       DROP COLUMN until;
     ALTER TABLE suspensions RENAME COLUMN subject TO domain;
     ALTER TABLE suspensions ADD CONSTRAINT suspensions_pkey PRIMARY KEY (domain)
-  `)
-}
+  `),
+]

@@ -6,7 +6,7 @@
  * merges them in batches. Merged and unmerged rows are in the same table, so the sum is always exact and no statement
  * waits for a counter.
  */
-import type { Knex } from 'knex'
+import { brief, buildIndex, type MigrationStep } from '#src/stores/migration-steps.ts'
 import { sql } from '#src/stores/sql.ts'
 
 const RECIPES = sql`
@@ -99,8 +99,6 @@ const LEDGER = sql`
     WHERE is_waiting AND apart IS NULL;
   CREATE INDEX campaign_recipients_apart ON campaign_recipients (campaign_id, apart, sends_at, contact_id)
     WHERE apart IS NOT NULL;
-  -- A campaign's mail in the queue; other mail is not in the index.
-  CREATE INDEX recipients_campaign ON recipients (campaign_id) WHERE is_open AND campaign_id IS NOT NULL;
 `
 
 /** The condition on a ledger row that each statistic counts. */
@@ -165,9 +163,16 @@ const CHANGES = sql`
     FOR EACH STATEMENT EXECUTE FUNCTION note_moved_recipients();
 `
 
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw([RECIPES, CAMPAIGNS, LEDGER, CHANGES].join('\n'))
-}
+export const steps: readonly MigrationStep[] = [
+  brief(RECIPES, 'add deferred content'),
+  brief([CAMPAIGNS, LEDGER, CHANGES].join('\n'), 'add the ledger and the statistics of campaigns'),
+  // a campaign's mail in the queue; other mail is not in the index
+  buildIndex({
+    table: 'recipients',
+    name: 'recipients_campaign',
+    on: '(campaign_id) WHERE is_open AND campaign_id IS NOT NULL',
+  }),
+]
 
 /** The columns that `up` adds to tables of earlier migrations. */
 const ADDED_TO_CAMPAIGNS = [
@@ -216,9 +221,10 @@ const ADDED_TO_LEDGER = [
   'unsubscribed_at',
 ]
 
-export async function down(knex: Knex): Promise<void> {
-  const dropAll = (columns: readonly string[]): string => columns.map((column) => `DROP COLUMN ${column}`).join(', ')
-  await knex.raw(sql`
+const dropAll = (columns: readonly string[]): string => columns.map((column) => `DROP COLUMN ${column}`).join(', ')
+
+export const undo: readonly MigrationStep[] = [
+  brief(sql`
     DROP TRIGGER note_added ON campaign_recipients;
     DROP TRIGGER note_moved ON campaign_recipients;
     DROP FUNCTION note_added_recipients, note_moved_recipients;
@@ -241,5 +247,5 @@ export async function down(knex: Knex): Promise<void> {
       DROP COLUMN audience_id,
       DROP COLUMN campaign_id,
       DROP COLUMN params
-  `)
-}
+  `),
+]

@@ -7,7 +7,7 @@
  * automation a limited number of times an hour. Triggers record the enrolments waiting at each step as counter deltas,
  * which the worker applies in batches.
  */
-import type { Knex } from 'knex'
+import { brief, buildIndex, type MigrationStep, unlocked } from '#src/stores/migration-steps.ts'
 import { sql } from '#src/stores/sql.ts'
 
 const COLUMNS = sql`
@@ -20,9 +20,7 @@ const COLUMNS = sql`
     ADD COLUMN waits_for text COLLATE "C",      -- an event that ends its wait before due_at
     ADD COLUMN heard jsonb,                     -- src/automations/wait-events.ts
     ADD COLUMN troubles smallint NOT NULL DEFAULT 0; -- consecutive errors
-  CREATE INDEX enrolments_present ON enrolments (contact_id) WHERE state = 'active';
   CREATE INDEX automations_active ON automations (id) WHERE status = 'active';
-  CREATE INDEX enrolments_ended ON enrolments (ended_at) WHERE state <> 'active';
 `
 
 const TABLES = sql`
@@ -109,11 +107,29 @@ const NOTES = sql`
     FOR EACH STATEMENT EXECUTE FUNCTION note_steps_moved();
   CREATE TRIGGER note_steps_gone AFTER DELETE ON enrolments REFERENCING OLD TABLE AS removed
     FOR EACH STATEMENT EXECUTE FUNCTION note_steps_gone();
+`
+
+/**
+ * The enrolments from before the triggers. One snapshot has the enrolments and what the triggers have recorded since,
+ * so their difference is what the triggers have not seen.
+ */
+const WAITING_BEFORE = sql`
   INSERT INTO automation_step_changes (automation_id, step, passed, waiting)
-  SELECT automation_id, step, 0, count(*)
-  FROM enrolments
-  WHERE state = 'active' AND step IS NOT NULL
-  GROUP BY automation_id, step;
+  SELECT automation_id, step, 0, sum(waiting)
+  FROM (
+    SELECT automation_id, step, count(*) AS waiting
+    FROM enrolments
+    WHERE state = 'active' AND step IS NOT NULL
+    GROUP BY automation_id, step
+    UNION ALL
+    SELECT automation_id, step, -waiting
+    FROM automation_step_changes
+    UNION ALL
+    SELECT automation_id, step, -waiting
+    FROM automation_steps
+  ) c
+  GROUP BY automation_id, step
+  HAVING sum(waiting) <> 0
 `
 
 /** The maximum number of times per hour that one contact starts the same automation by joining. */
@@ -180,12 +196,15 @@ const DROP_WITH_MAILS = sql`
   WHERE k.enrolment_id = g.id
 `
 
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw([COLUMNS, TABLES, NOTES, enrolJoined(BOUND), dropEnrolments(DROP_WITH_MAILS)].join('\n'))
-}
+export const steps: readonly MigrationStep[] = [
+  brief([COLUMNS, TABLES, NOTES, enrolJoined(BOUND), dropEnrolments(DROP_WITH_MAILS)].join('\n')),
+  unlocked(WAITING_BEFORE, 'count the enrolments at each step'),
+  buildIndex({ table: 'enrolments', name: 'enrolments_present', on: `(contact_id) WHERE state = 'active'` }),
+  buildIndex({ table: 'enrolments', name: 'enrolments_ended', on: `(ended_at) WHERE state <> 'active'` }),
+]
 
-export async function down(knex: Knex): Promise<void> {
-  await knex.raw(sql`
+export const undo: readonly MigrationStep[] = [
+  brief(sql`
     ${enrolJoined('')}
     ${dropEnrolments(DROP)}
     DROP TRIGGER note_steps_begun ON enrolments;
@@ -196,5 +215,5 @@ export async function down(knex: Knex): Promise<void> {
     DROP INDEX enrolments_ended, enrolments_present, automations_active;
     ALTER TABLE enrolments DROP COLUMN waits_for, DROP COLUMN heard, DROP COLUMN troubles;
     ALTER TABLE automations DROP COLUMN moves_below, DROP COLUMN enrolled_to, DROP COLUMN is_enrolled
-  `)
-}
+  `),
+]

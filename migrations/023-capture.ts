@@ -1,16 +1,14 @@
 /** Captured mail belongs to the workspace that sent it. */
-import type { Knex } from 'knex'
-import { sql } from '#src/stores/sql.ts'
+import { brief, buildIndex, type MigrationStep } from '#src/stores/migration-steps.ts'
 
-const UP = sql`
-  ALTER TABLE sandbox_inbox ADD COLUMN workspace_id uuid;  -- null: not sent by this installation
-  CREATE INDEX sandbox_inbox_workspace ON sandbox_inbox (workspace_id, id) WHERE workspace_id IS NOT NULL;
-`
+export const steps: readonly MigrationStep[] = [
+  // null: not sent by this installation
+  brief('ALTER TABLE sandbox_inbox ADD COLUMN workspace_id uuid'),
+  buildIndex({
+    table: 'sandbox_inbox',
+    name: 'sandbox_inbox_workspace',
+    on: '(workspace_id, id) WHERE workspace_id IS NOT NULL',
+  }),
+]
 
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(UP)
-}
-
-export async function down(knex: Knex): Promise<void> {
-  await knex.raw('ALTER TABLE sandbox_inbox DROP COLUMN workspace_id')
-}
+export const undo: readonly MigrationStep[] = [brief('ALTER TABLE sandbox_inbox DROP COLUMN workspace_id')]

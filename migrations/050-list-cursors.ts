@@ -3,7 +3,7 @@
  * Snapshots that are no longer read are deleted after an hour. The new indexes are on small tables: each begins with
  * the workspace and continues in the order of its list.
  */
-import type { Knex } from 'knex'
+import { brief, buildIndex, type MigrationStep } from '#src/stores/migration-steps.ts'
 import { sql } from '#src/stores/sql.ts'
 
 const UP = sql`
@@ -22,16 +22,18 @@ const UP = sql`
     PRIMARY KEY (snapshot_id, block)
   );
   ALTER TABLE list_snapshot_blocks ALTER ids SET STORAGE EXTERNAL; -- ids hardly compress
-  CREATE INDEX api_keys_listed ON api_keys (workspace_id, id);
-  CREATE INDEX templates_listed ON templates (workspace_id, created_at, id);
-  CREATE INDEX domains_listed ON domains (workspace_id, created_at, id);
 `
 
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(UP)
-}
+export const steps: readonly MigrationStep[] = [
+  brief(UP, 'create the tables of snapshots'),
+  buildIndex({ table: 'api_keys', name: 'api_keys_listed', on: '(workspace_id, id)' }),
+  buildIndex({ table: 'templates', name: 'templates_listed', on: '(workspace_id, created_at, id)' }),
+  buildIndex({ table: 'domains', name: 'domains_listed', on: '(workspace_id, created_at, id)' }),
+]
 
-export async function down(knex: Knex): Promise<void> {
-  await knex.raw('DROP INDEX api_keys_listed, templates_listed, domains_listed')
-  await knex.raw('DROP TABLE list_snapshot_blocks, list_snapshots')
-}
+export const undo: readonly MigrationStep[] = [
+  brief(sql`
+    DROP INDEX api_keys_listed, templates_listed, domains_listed;
+    DROP TABLE list_snapshot_blocks, list_snapshots
+  `),
+]

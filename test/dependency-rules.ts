@@ -152,6 +152,7 @@ packaging:
 packaging/container:
 packaging/helm:
 packaging/systemd:
+bench/migrations: *
 bench/partitions: *
 bench/refill: *
 test/faults: *

@@ -6,7 +6,7 @@ import { redisProblemOf } from '#src/stores/redis-suitability.ts'
 import { clockProblem } from '#src/stores/server-clock.ts'
 import { UnsuitableStoreError } from '#src/stores/store-errors.ts'
 import { CONTENT_TYPE } from '#src/metrics/exposition-format.ts'
-import { listMigrations } from '#src/stores/migrations.ts'
+import { compareMigrations } from '#src/stores/migrations.ts'
 import { route } from '#api/http/route.ts'
 import type { ApiContext } from '#api/http/context.ts'
 
@@ -104,9 +104,9 @@ async function runChecks(ctx: ApiContext): Promise<Checks> {
     withTimeout(isRedisReady(ctx.redis) ? probeRedis(ctx) : Promise.reject(redisError(ctx))),
   ])
   if (applied.isFailed) return { postgres: applied.state, migrations: 'unknown', redis: redis.state, clock: 'unknown' }
-  const pending = listMigrations().filter((name) => !applied.value.includes(name))
-  if (pending.length > 0)
-    return { postgres: 'ok', migrations: `pending: ${pending.join(', ')}`, redis: redis.state, clock: 'unknown' }
+  const { needed } = compareMigrations(applied.value)
+  if (needed.length > 0)
+    return { postgres: 'ok', migrations: `pending: ${needed.join(', ')}`, redis: redis.state, clock: 'unknown' }
   const written = await withTimeout(probeDatabase(ctx.db))
   return {
     postgres: written.state,

@@ -153,20 +153,24 @@ describe('mailstead doctor', () => {
     const {
       rows: [last],
     } = await db.query<{ name: string }>('SELECT name FROM migrations ORDER BY id DESC LIMIT 1')
-    await db.query(`UPDATE migrations SET name = '999-future.ts' WHERE name = $1`, [last?.name])
+    const add = (name = ''): Promise<unknown> =>
+      db.query('INSERT INTO migrations (name, batch, migration_time) VALUES ($1, 1, now())', [name])
     try {
+      await add('999-future.ts')
       assert.match(
         (await examine({ SMTP_OUT_PORT: '1' })).of('migrations'),
-        /^failed: the database is newer.*999-future/,
+        /^warning: the database is newer.*999-future/,
       )
-      await db.query(`DELETE FROM migrations WHERE name = '999-future.ts'`)
+      await add('999-contract-future.ts')
+      assert.match((await examine({ SMTP_OUT_PORT: '1' })).of('migrations'), /^failed: a later version has removed/)
+      await db.query(`DELETE FROM migrations WHERE name LIKE '999%' OR name = $1`, [last?.name])
       const { code, of, todo } = await examine({ SMTP_OUT_PORT: '1' })
       assert.deepEqual(
         [code, of('migrations'), todo('migrations')],
-        [1, `failed: pending: ${last?.name}`, 'run bin/mailstead migrate'],
+        [1, `failed: pending: ${last?.name}`, 'run mailstead upgrade'],
       )
     } finally {
-      await db.query('INSERT INTO migrations (name, batch, migration_time) VALUES ($1, 1, now())', [last?.name])
+      await add(last?.name)
     }
   })
 

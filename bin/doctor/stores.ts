@@ -1,7 +1,7 @@
 /** Checks PostgreSQL, migrations and the master key. */
 import { existsSync } from 'node:fs'
 import type { Db } from '#src/stores/db.ts'
-import { listMigrations } from '#src/stores/migrations.ts'
+import { compareMigrations, listMigrations } from '#src/stores/migrations.ts'
 import { createEncryption } from '#src/crypto/encryption.ts'
 import { loadMasterKeys, masterKeyFile, masterKeyOrigin } from '#src/crypto/master-key.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -71,14 +71,17 @@ export const MIGRATIONS = withDb('migrations', async (db) => {
     found?.isThere === true ? await db.query<{ name: string }>('SELECT name FROM migrations') : { rows: [] }
   const applied = rows.map((row) => row.name)
   const all = listMigrations()
-  const [pending, unknown] = [
-    all.filter((name) => !applied.includes(name)),
-    applied.filter((name) => !all.includes(name)),
-  ]
+  const { pending, needed, unknown, incompatible } = compareMigrations(applied)
+  if (incompatible.length > 0)
+    return failed(
+      `a later version has removed what this one needs (${incompatible.join(', ')})`,
+      'run the later program',
+    )
+  if (needed.length > 0) return failed(`pending: ${needed.join(', ')}`, 'run mailstead upgrade')
   if (unknown.length > 0)
-    return failed(`the database is newer than this program (${unknown.join(', ')})`, 'run the newer program')
+    return warning(`the database is newer than this program (${unknown.join(', ')})`, 'run the newer program')
   return pending.length > 0
-    ? failed(`pending: ${pending.join(', ')}`, 'run bin/mailstead migrate')
+    ? warning(`pending: ${pending.join(', ')}`, 'run mailstead upgrade when no earlier version runs any more')
     : ok(`${all.length} of ${all.length}`)
 })
 

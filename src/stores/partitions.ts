@@ -40,14 +40,31 @@ export async function ensurePartitions(run: (statement: string) => Promise<unkno
     for (let week = first; week <= first + (WEEKS_AHEAD + 1) * WEEK_MS; week += WEEK_MS) {
       const name = partitionName(table, week)
       const bounds = `FROM ('${idAt(week)}') TO ('${idAt(week + WEEK_MS)}')`
-      await run(sql`
-        CREATE TABLE IF NOT EXISTS ${name} PARTITION OF ${table}
-        FOR VALUES ${bounds}
-        ${storage === '' ? '' : `WITH (${storage})`}
-      `)
+      await run(createPartition(table, { name, bounds, storage }))
     }
   }
 }
+
+interface Partition {
+  readonly name: string
+  readonly bounds: string
+  readonly storage: string
+}
+
+/**
+ * A table that is attached afterwards. `CREATE TABLE … PARTITION OF` locks the whole table against readers: behind a
+ * backup, which reads for hours, it would stop all mail. Of two processes that create a partition, one succeeds.
+ */
+const createPartition = (table: string, { name, bounds, storage }: Partition): string => sql`
+  DO $body$
+  BEGIN
+    IF to_regclass('${name}') IS NULL THEN
+      CREATE TABLE ${name} (LIKE ${table} INCLUDING ALL) ${storage === '' ? '' : `WITH (${storage})`};
+      ALTER TABLE ${table} ATTACH PARTITION ${name} FOR VALUES ${bounds};
+    END IF;
+  EXCEPTION WHEN duplicate_table OR unique_violation THEN NULL;
+  END $body$
+`
 
 /** The weeks of a table's partitions, the oldest first: each as the time of its Monday. */
 export async function listWeeks(db: Queryable, table: PartitionedTable): Promise<number[]> {

@@ -52,11 +52,20 @@ const abandoned = new Set<string>()
 process.on('exit', () => abandoned.forEach(remove))
 
 /** A database of its own, with all migrations applied. */
-export async function createDatabase(): Promise<TestDatabase> {
+export function createDatabase(): Promise<TestDatabase> {
+  return createFrom(TEMPLATE)
+}
+
+/** A database of its own without tables, for tests of migrations. */
+export function createEmptyDatabase(): Promise<TestDatabase> {
+  return createFrom('template0')
+}
+
+async function createFrom(template: string): Promise<TestDatabase> {
   const adminUrl = process.env['TEST_PG_URL'] ?? (await (shared ??= startTemplateCluster())).url
   const name = `test_${process.pid}_${process.hrtime.bigint()}`
   // Copies files: the default strategy copies each page through the buffers and the WAL, at 14 times the CPU.
-  const fromTemplate = `TEMPLATE ${TEMPLATE} STRATEGY file_copy`
+  const fromTemplate = `TEMPLATE ${template} STRATEGY file_copy`
   await administer(adminUrl, `CREATE DATABASE ${name} OWNER ${APPLICATION_ROLE} ${fromTemplate}`)
   const url = new URL(adminUrl)
   url.pathname = `/${name}`
