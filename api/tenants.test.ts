@@ -283,10 +283,8 @@ describe('tenant isolation', () => {
         assert.deepEqual([answer.status, answer.body['error']], [401, 'UNAUTHORIZED'], spec.name)
       }
     for (const spec of KEYED) {
-      const answer = await api.call(spec.method, `/${pathsOf(spec)[0]}`, {
-        key: OPERATOR_TOKEN,
-        ...(spec.body === undefined ? {} : { body: {} }),
-      })
+      const body = spec.body === undefined ? {} : { body: {} }
+      const answer = await api.call(spec.method, `/${pathsOf(spec)[0]}`, { key: OPERATOR_TOKEN, ...body })
       assert.strictEqual(answer.status, 401, spec.name)
     }
   })

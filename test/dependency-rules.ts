@@ -153,6 +153,7 @@ packaging/container:
 packaging/helm:
 packaging/systemd:
 bench/migrations: *
+packaging/verify: test/support
 bench/partitions: *
 bench/refill: *
 test/faults: *

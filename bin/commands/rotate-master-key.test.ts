@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
 import { createEncryption } from '#src/crypto/encryption.ts'
@@ -150,6 +150,18 @@ describe('mailstead rotate-master-key', () => {
     const env = { DATABASE_URL: ctx.databaseUrl, DATA_DIR: dataDir, MASTER_KEY: '5a'.repeat(32) }
     assert.match((await runCommand(run, ['add'], env)).out, /come from MASTER_KEY\. Add this key .*: [0-9a-f]{64}\n/)
     assert.deepEqual(readdirSync(dataDir), [])
+  })
+
+  it('writes the file that MASTER_KEY_FILE names, as in the packages', async () => {
+    const file = join(dataDir, 'named.key')
+    writeFileSync(file, `${'5a'.repeat(32)}\n`)
+    const env = { DATABASE_URL: ctx.databaseUrl, DATA_DIR: dataDir, MASTER_KEY_FILE: file }
+    const { ids } = JSON.parse((await runCommand(run, ['add', '--json'], env)).out) as { ids: string[] }
+    const [first, second, ...others] = readFileSync(file, 'utf8').trim().split('\n')
+    assert.deepEqual([first, others, ids.length], ['5a'.repeat(32), [], 2])
+    await runCommand(run, ['activate', ids[1] ?? ''], env)
+    assert.strictEqual(readFileSync(file, 'utf8'), `${second}\n${first}\n`)
+    assert.deepEqual(readdirSync(dataDir), ['named.key'])
   })
 
   it('knows every column that the migrations describe as encrypted', () => {

@@ -35,12 +35,19 @@ interface KeyChange {
 }
 
 function change(call: CommandCall, { keys, done, next, byHand }: KeyChange, config: Config): number {
-  const origin = masterKeyOrigin(config)
+  const file = keyFileOf(call.io.env, config)
   const ids = keys.map(idOf)
-  if (origin !== masterKeyFile(config)) return call.respond(`The keys come from ${origin}. ${byHand}`, { ids })
-  writeMasterKeyFile(config, keys)
-  const elsewhere = `If there are more machines, copy ${origin} to each of them.`
+  if (file === null) return call.respond(`The keys come from ${masterKeyOrigin(config)}. ${byHand}`, { ids })
+  writeMasterKeyFile(file, keys)
+  const elsewhere = `If there are more machines, copy ${file} to each of them.`
   return call.respond(`${done}\n${elsewhere}\n${next}`, { ids })
+}
+
+/** The file that has the keys: MASTER_KEY_FILE, as in the packages, or that of DATA_DIR; null if none has them. */
+function keyFileOf(env: NodeJS.ProcessEnv, config: Config): string | null {
+  const named = env['MASTER_KEY_FILE']?.trim() ?? ''
+  if (named !== '') return named
+  return config.masterKey === null && config.masterKeyCommand === null ? masterKeyFile(config) : null
 }
 
 function findKey(call: CommandCall, [current, ...others]: MasterKeys): Buffer {

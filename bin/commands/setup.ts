@@ -107,7 +107,7 @@ function report(call: CommandCall, { file, kept, findings }: SetupResult): numbe
     ...(rows.length === 0 ? [] : ['', tableText(['', 'CHECK', ''], rows)]),
     '',
     ...(held ? ['Campaigns are held back until what failed is fixed; other mail is sent.'] : []),
-    'Start Mailstead (npm start), then check it: bin/mailstead doctor',
+    'Start Mailstead, or restart it, and check it: mailstead doctor',
   ]
   return call.respond(text.join('\n'), { file, kept, campaigns_held_back: held, checks: findings })
 }

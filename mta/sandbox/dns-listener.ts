@@ -41,12 +41,12 @@ const MAX_UDP_BYTES = 1232
 const TCP_IDLE_MS = 10_000
 const PORT_TRIES = 20
 
-/** Starts to listen on loopback; port 0 selects a free port. Rejects if the port is in use. */
-export async function listenDns(port: number, respond: Responder): Promise<DnsListener> {
+/** Starts to listen, by default on loopback; port 0 selects a free port. Rejects if the port is in use. */
+export async function listenDns(port: number, respond: Responder, host = HOST): Promise<DnsListener> {
   for (let tries = PORT_TRIES; ; tries--) {
-    const udp = await bindUdp(port, respond)
+    const udp = await bindUdp(port, host, respond)
     try {
-      const tcp = await bindTcp(udp.address().port, respond)
+      const tcp = await bindTcp(udp.address().port, host, respond)
       return { port: udp.address().port, stop: () => stop(udp, tcp) }
     } catch (error) {
       udp.close()
@@ -62,9 +62,9 @@ export function answerTo(query: DecodedPacket, rcode: Rcode, answers: readonly A
   return { type: 'response', id: query.id ?? 0, flags, questions: query.questions ?? [], answers: [...answers] }
 }
 
-async function bindUdp(port: number, respond: Responder): Promise<UdpSocket> {
+async function bindUdp(port: number, host: string, respond: Responder): Promise<UdpSocket> {
   const socket = createSocket('udp4')
-  socket.bind(port, HOST)
+  socket.bind(port, host)
   await once(socket, 'listening')
   socket.on('message', (bytes, peer) => {
     void handle(bytes, 'udp', respond, (packet, query) =>
@@ -75,7 +75,11 @@ async function bindUdp(port: number, respond: Responder): Promise<UdpSocket> {
   return socket
 }
 
-async function bindTcp(port: number, respond: Responder): Promise<Server & { readonly clients: Set<Socket> }> {
+async function bindTcp(
+  port: number,
+  host: string,
+  respond: Responder,
+): Promise<Server & { readonly clients: Set<Socket> }> {
   const clients = new Set<Socket>()
   const server = createServer((socket) => {
     clients.add(socket)
@@ -84,7 +88,7 @@ async function bindTcp(port: number, respond: Responder): Promise<Server & { rea
     socket.setTimeout(TCP_IDLE_MS, () => socket.destroy())
     readFrames(socket, (bytes) => void handle(bytes, 'tcp', respond, (packet) => socket.write(streamEncode(packet))))
   })
-  server.listen(port, HOST)
+  server.listen(port, host)
   await once(server, 'listening')
   return Object.assign(server, { clients })
 }

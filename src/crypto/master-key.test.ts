@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
-import { generateMasterKey, loadMasterKeys, parseMasterKeys, writeMasterKeyFile } from './master-key.ts'
+import { generateMasterKey, loadMasterKeys, masterKeyFile, parseMasterKeys, writeMasterKeyFile } from './master-key.ts'
 
 const ONE = '5a'.repeat(32)
 const TWO = Buffer.alloc(32, 7).toString('base64')
@@ -51,7 +51,7 @@ describe('master keys', () => {
     const settings = { masterKey: null, masterKeyCommand: null, dataDir }
     const [first] = loadMasterKeys(settings)
     const second = generateMasterKey()
-    writeMasterKeyFile(settings, [second, first])
+    writeMasterKeyFile(masterKeyFile(settings), [second, first])
     assert.deepEqual(loadMasterKeys(settings), [second, first])
     assert.deepEqual(readdirSync(dataDir), ['master.key'])
     assert.strictEqual(statSync(join(dataDir, 'master.key')).mode & 0o777, 0o600)
@@ -59,6 +59,6 @@ describe('master keys', () => {
 
   it('a file that cannot be replaced is an error', () => {
     const settings = { dataDir: join(dataDir, 'gone') }
-    assert.throws(() => writeMasterKeyFile(settings, [generateMasterKey()]), /ENOENT/)
+    assert.throws(() => writeMasterKeyFile(masterKeyFile(settings), [generateMasterKey()]), /ENOENT/)
   })
 })

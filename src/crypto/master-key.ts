@@ -7,7 +7,7 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chownSync, renameSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { ConfigError } from '#config/load.ts'
 import { loadOrGenerateSecret, syncFolder } from './generated-secret.ts'
 
@@ -47,15 +47,14 @@ export function generateMasterKey(): Buffer {
 }
 
 /** Replaces the file atomically: after a crash it has the keys of before or of now. Its owner stays. */
-export function writeMasterKeyFile(settings: Pick<MasterKeySettings, 'dataDir'>, keys: MasterKeys): void {
-  const file = masterKeyFile(settings)
+export function writeMasterKeyFile(file: string, keys: MasterKeys): void {
   const draft = `${file}.${process.pid}`
   const text = keys.map((key) => `${key.toString('hex')}\n`).join('')
   const { uid, gid } = statSync(file)
   writeFileSync(draft, text, { mode: 0o600, flush: true })
   chownSync(draft, uid, gid)
   renameSync(draft, file)
-  syncFolder(settings.dataDir)
+  syncFolder(dirname(file))
 }
 
 function readKeys({ masterKey, masterKeyCommand, dataDir }: MasterKeySettings): string {

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Answer, DecodedPacket, Packet, RecordType } from 'dns-packet'
 import { AUTHENTIC_DATA, TRUNCATED_RESPONSE } from 'dns-packet'
 import type { TlsaRecord } from '#src/net/dns-answer.ts'
-import { answerTo, listenDns, type DnsTransport } from '#mta/sandbox/dns-listener.ts'
+import { answerTo, listenDns, type DnsTransport, type Responder } from '#mta/sandbox/dns-listener.ts'
 
 export type DnsFault = 'servfail' | 'refused' | 'nxdomain' | 'silence' | 'truncate' | 'wrong-id' | 'wrong-question'
 
@@ -45,11 +45,11 @@ export interface TestDns {
   stop(): Promise<void>
 }
 
-/** Starts it on loopback, on a port that is free. */
-export async function startDns(zone: Zone): Promise<TestDns> {
+/** Starts it, by default on loopback, on a port that is free. */
+export async function startDns(zone: Zone, { host = '127.0.0.1', port = 0 } = {}): Promise<TestDns> {
   const queries: TestDns['queries'] = []
   let [waiting, max] = [0, 0]
-  const listener = await listenDns(0, async (query, via) => {
+  const respond: Responder = async (query, via) => {
     const [question] = query.questions ?? []
     const name = question?.name.toLowerCase() ?? ''
     const type = question?.type ?? 'A'
@@ -59,10 +59,11 @@ export async function startDns(zone: Zone): Promise<TestDns> {
     if (delayMs !== undefined) await sleep(delayMs)
     waiting--
     return answer(zone, query, { name, type, via })
-  })
+  }
+  const listener = await listenDns(port, respond, host)
   return {
     port: listener.port,
-    server: `127.0.0.1:${listener.port}`,
+    server: `${host}:${listener.port}`,
     zone,
     queries,
     maxConcurrent: () => max,

@@ -1,0 +1,44 @@
+/**
+ * The internet of packaging/verify/run: a DNS server whose zone can be changed, and a receiver that records each
+ * message with the result of its DKIM check. Both listen on one address of a network namespace. Control by HTTP:
+ * `PUT /zone` adds names, `GET /messages` lists what arrived, `DELETE /messages` forgets it.
+ * Usage: node packaging/verify/world.ts ADDRESS
+ */
+import { createServer } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
+import { startDns, type Zone } from '#test/support/dns.ts'
+import type { ReceivedMessage } from '#test/support/receiver-connection.ts'
+import { startReceiver } from '#test/support/receiver.ts'
+
+const CONTROL_PORT = 8080
+const [address = '127.0.0.1'] = process.argv.slice(2)
+
+const dns = await startDns({}, { host: address, port: 53 })
+const receiver = await startReceiver({}, { host: address, port: 25 })
+let forgotten = 0
+
+createServer((request, response) => {
+  void answer(`${request.method ?? ''} ${request.url ?? ''}`, () => json(request)).then(
+    (value) => response.end(`${JSON.stringify(value)}\n`),
+    (error: unknown) => response.writeHead(400).end(String(error)),
+  )
+}).listen(CONTROL_PORT, address)
+
+async function answer(operation: string, body: () => Promise<unknown>): Promise<unknown> {
+  if (operation === 'PUT /zone') return Object.keys(Object.assign(dns.zone, (await body()) as Zone))
+  if (operation === 'GET /messages') return Promise.all(receiver.messages.slice(forgotten).map(describe))
+  if (operation === 'DELETE /messages') return (forgotten = receiver.messages.length)
+  throw new Error(`unknown operation ${operation}`)
+}
+
+async function describe({ to, bytes }: ReceivedMessage): Promise<object> {
+  const resolver = (name: string, type: string): Promise<string[][]> => {
+    const texts = type === 'TXT' ? (dns.zone[name.toLowerCase()]?.TXT ?? []) : []
+    if (texts.length > 0) return Promise.resolve(texts.map((text) => [text]))
+    return Promise.reject(Object.assign(new Error(`no ${type} records of ${name}`), { code: 'ENOTFOUND' }))
+  }
+  const { results } = await dkimVerify(bytes, { resolver })
+  const subject = /^Subject: (.*)$/im.exec(bytes.toString())?.[1]?.trim()
+  return { to, subject, dkim: results.map(({ status, signingDomain }) => `${signingDomain} ${status.result}`) }
+}
