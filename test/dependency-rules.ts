@@ -28,7 +28,7 @@ src: config src/concurrency src/crypto src/platform src/stores
 src/rate-limits: src/platform src/stores
 src/sandbox: src/platform src/stores
 src/workspaces: src/platform src/stores
-src/metrics: src src/stores
+src/metrics: src src/platform src/stores
 src/queue: src src/concurrency src/platform src/stores
 src/retention: config src src/platform src/queue src/stores
 src/auth: config src src/concurrency src/platform src/queue src/stores

@@ -10,6 +10,7 @@ import { beginShutdown } from '#src/concurrency/shutdown.ts'
 import { checkStores, openContext, type Context } from '#src/context.ts'
 import { watchMode } from '#src/installation-mode.ts'
 import { startProcessMetrics } from '#src/metrics/process-metrics.ts'
+import type { MetricRegistry } from '#src/metrics/registry.ts'
 import { startClockWatch } from '#src/operator/clock-watch.ts'
 import { startNodeMembership } from '#src/operator/node-membership.ts'
 import { clockProblem } from '#src/stores/server-clock.ts'
@@ -33,7 +34,7 @@ const LAST_STEP_MS = 500
 
 interface QueueRow {
   readonly name: string
-  readonly start: (ctx: Context, redisUrl: string) => Loop
+  readonly start: (ctx: Context, redisUrl: string, metrics: MetricRegistry) => Loop
 }
 
 /** What a drain of the node stops, and its end starts again. */
@@ -78,10 +79,10 @@ export async function main(
     for (const { queue } of queues) queue.setPaused(!mayWork())
   }
   await node.reported
-  queues = QUEUES.map((row) => startQueue(ctx, redisUrl, row, !mayWork()))
+  const metrics = startProcessMetrics(ctx, 'worker')
+  queues = QUEUES.map((row) => startQueue(row, !mayWork(), { ctx, redisUrl, metrics }))
   const endModeWatch = watchMode(mode, ctx.log, pauseQueues)
   const loops = rows.map((row) => ({ name: row.name, ...startLoop(ctx.log, row) }))
-  const metrics = startProcessMetrics(ctx, 'worker')
   const clockWatch = startClockWatch(ctx, 'worker')
   ctx.log.info('started')
   return {
@@ -107,9 +108,15 @@ interface WorkerQueue {
   readonly queue: Pausable
 }
 
-function startQueue(ctx: Context, redisUrl: string, { name, start }: QueueRow, isPaused: boolean): WorkerQueue {
+interface QueueDeps {
+  readonly ctx: Context
+  readonly redisUrl: string
+  readonly metrics: MetricRegistry
+}
+
+function startQueue({ name, start }: QueueRow, isPaused: boolean, { ctx, redisUrl, metrics }: QueueDeps): WorkerQueue {
   const onError = (error: unknown): void =>
     ctx.log.warn({ err: error, queue: name }, 'a queue did not start or stop; it is repeated')
-  const begin = (): Loop => start(ctx, redisUrl)
+  const begin = (): Loop => start(ctx, redisUrl, metrics)
   return { name, queue: createPausable(isPaused ? null : begin(), { start: async () => begin(), onError }) }
 }

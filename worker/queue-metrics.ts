@@ -1,11 +1,12 @@
 /**
  * Metrics of the queues for /metrics: queue depth by tier, age of the oldest recipient, suspensions, webhook backlog
- * and others. One of all workers reads them every ten seconds. No query reads a whole large table: Redis has the counts
- * of the schedule, the oldest recipient is the first entry of an index, and webhooks are counted up to a limit.
+ * and others. One of all workers reads them every ten seconds, and adds what processes counted before they died. No
+ * query reads a whole large table: Redis has the counts of the schedule, the oldest recipient is the first entry of an
+ * index, and webhooks are counted up to a limit.
  */
 import type { Context } from '#src/context.ts'
 import { countLiveFindings } from '#src/going-live/store.ts'
-import { claimQueueReport, publishQueueMetrics } from '#src/metrics/metric-exchange.ts'
+import { claimQueueReport, endSilentProcesses, publishQueueMetrics } from '#src/metrics/metric-exchange.ts'
 import { countNotices, NOTICE_KIND_NAMES } from '#src/operator/notices.ts'
 import { defaultPeriods } from '#src/retention/periods.ts'
 import { readOverdue } from '#src/retention/overdue.ts'
@@ -16,6 +17,7 @@ import { listSuspensions, SUSPENDABLE } from '#src/queue/suspensions.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
 import { countPending, type PendingCount } from '#src/suppression/pending-suppressions.ts'
 import { sql } from '#src/stores/sql.ts'
+import { createInstallationMetrics } from './installation-metrics.ts'
 import type { Round } from './loop.ts'
 
 const EVERY_MS = 10_000
@@ -23,8 +25,12 @@ const EVERY_MS = 10_000
 const MAX_COUNTED = 100_000
 
 export function createQueueMetricsRound(ctx: Context): Round {
+  const readInstallation = createInstallationMetrics(ctx)
   return async () => {
-    if (await claimQueueReport(ctx.redis, EVERY_MS)) await publishQueueMetrics(ctx.redis, await readQueueMetrics(ctx))
+    if (!(await claimQueueReport(ctx.redis, EVERY_MS))) return false
+    await endSilentProcesses(ctx)
+    const [queues, installation] = await Promise.all([readQueueMetrics(ctx), readInstallation()])
+    await publishQueueMetrics(ctx.redis, { ...queues, ...installation })
     return false
   }
 }

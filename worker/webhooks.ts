@@ -9,7 +9,9 @@
  */
 import { createDebouncedRunner, type DebouncedRunner } from '#src/concurrency/debounced-runner.ts'
 import type { Context } from '#src/context.ts'
+import { createRegistry, type MetricRegistry } from '#src/metrics/registry.ts'
 import { createHttpClient } from '#src/net/http-client.ts'
+import { timeOf } from '#src/platform/id.ts'
 import { WEBHOOKS_CHANNEL } from '#src/queue/keys.ts'
 import { subscribeToChannels } from '#src/stores/redis.ts'
 import { ATTEMPT_TIMEOUT_MS, attemptDelivery, outcomeOf, type WebhookAttempt } from '#src/webhooks/attempt.ts'
@@ -27,7 +29,7 @@ const AWAY_MS = 500
 const END_SPACING_MS = 20
 const STALE_MS = startableMs(LEASE_SECONDS * 1000)
 
-export function startWebhooks(ctx: Context, redisUrl: string): Loop {
+export function startWebhooks(ctx: Context, redisUrl: string, metrics: MetricRegistry = createRegistry()): Loop {
   const outgoing = createHttpClient(ctx.config)
   const attemptDeps = { outgoing, clock: ctx.clock, retryScale: ctx.config.retryScale }
   const ending: DebouncedRunner = createDebouncedRunner(() => endAll(ctx, ending), END_SPACING_MS)
@@ -47,7 +49,10 @@ export function startWebhooks(ctx: Context, redisUrl: string): Loop {
     claim: (room) => claimDeliveries(claimDeps, room),
     attempt: (delivery) => attemptDelivery(delivery, attemptDeps),
     outcomeOf,
-    logResult: (tried) => logResult(ctx, tried),
+    logResult: (tried) => {
+      countResult(ctx, metrics, tried)
+      logResult(ctx, tried)
+    },
     store: (tried) => recordWithRetry(ctx.db, tried, STALE_MS),
     storing: STORING,
     abort: () => outgoing.close(),
@@ -74,6 +79,16 @@ async function endAll(ctx: Context, again: DebouncedRunner): Promise<void> {
     ctx.log.warn({ err: error }, 'failed to cancel webhooks of disabled endpoints; it is retried')
     again.schedule(AWAY_MS)
   }
+}
+
+const RESULTS = { delivered: 'delivered', pending: 'deferred', failed: 'failed' } as const
+
+function countResult({ clock }: Context, metrics: MetricRegistry, { delivery, verdict, record }: WebhookAttempt): void {
+  const status = record.status === null ? 'none' : `${Math.floor(record.status / 100)}xx`
+  metrics.add('mailstead_webhook_attempts_total', [RESULTS[verdict.state], status])
+  metrics.observe('mailstead_webhook_attempt_duration_seconds', [], record.durationMs / 1000)
+  if (verdict.state !== 'delivered') return
+  metrics.observe('mailstead_webhook_lag_seconds', [], Math.max(0, clock.now() - timeOf(delivery.eventId)) / 1000)
 }
 
 /** Webhook URLs often contain a secret: only the host is logged. */

@@ -39,7 +39,7 @@ describe('/metrics', () => {
     for (const secret of [api.workspaceId, api.domain, api.regular]) assert.ok(!text.includes(secret))
   })
   it('answers without Redis, and reports that Redis is away', async () => {
-    await api.redis.stop()
+    await api.redis.crash()
     await until(async () => (await scrape()).get('mailstead_redis_up')?.[0]?.value === 0)
     assert.strictEqual((await scrape()).get('mailstead_database_up')?.[0]?.value, 1)
   })

@@ -25,11 +25,11 @@ export const PROCESS_CLOCKS = withRedis(
   () => skipped('Redis is away'),
   async (redis, { db, config }) => {
     if (db === null) return skipped('PostgreSQL is away')
-    const skews = (await readMetrics({ redis, clock: db.clock }, '')).flatMap(({ process, snapshot }) => {
+    const skews = (await readMetrics({ redis, clock: db.clock })).flatMap(({ owner, snapshot }) => {
       const seconds = snapshot.mailstead_clock_skew_seconds?.[0]
-      return process === null || seconds === undefined || !('value' in seconds)
+      return owner === null || seconds === undefined || !('value' in seconds)
         ? []
-        : [{ process, skewMs: 1000 * seconds.value }]
+        : [{ process: `${owner.role} on ${owner.node}`, skewMs: 1000 * seconds.value }]
     })
     const wrong = skews.filter(({ skewMs }) => Math.abs(skewMs) >= WARNING_MS)
     if (wrong.length === 0) return ok(`${skews.length} processes agree with PostgreSQL`)

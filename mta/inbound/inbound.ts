@@ -14,7 +14,7 @@ import { loadServerCertificate, watchServerCertificate } from '#mta/smtp-server/
 import type { OpenPort } from '#mta/smtp-server/listener.ts'
 import type { Certificate } from '#mta/smtp-server/self-signed-certificate.ts'
 import { ReplyError } from '#mta/smtp-server/reply.ts'
-import { applyDueReports } from './report-processor.ts'
+import { applyDueReports, type ReportProcessorDeps } from './report-processor.ts'
 import { createPostmasterLimit } from './postmaster-limit.ts'
 import { type IncomingMail, openInboundPort, startInboundListener } from './listener.ts'
 import { createMailFromNames } from './mail-from-names.ts'
@@ -59,7 +59,7 @@ export async function startInbound(
   const tokens = createTrackingTokens(ctx.encryption)
   const parser = createReportParser()
   const recent = createRecentReportCache()
-  const count = (kind: string, result: string): void => registry.add('mailstead_inbound_reports_total', [kind, result])
+  const count = createReportCounter(registry)
   const reportPolling = startPolling(ctx, () => applyDueReports(ctx, { parser, recent, count }))
   const tlsReportParser = createTlsReportParser(ctx.config)
   const tlsReportPolling = startPolling(ctx, () => processTlsReports(ctx, tlsReportParser, registry))
@@ -107,6 +107,18 @@ export async function startInbound(
       await Promise.all([reportPolling.stop(), tlsReportPolling.stop()])
       await Promise.all([parser.stop(), tlsReportParser.stop()])
     },
+  }
+}
+
+/** A repeated report is counted as a report only. */
+function createReportCounter(registry: MetricRegistry): ReportProcessorDeps['count'] {
+  // from the start, so that the first one is an increase
+  registry.add('mailstead_complaints_total', [], 0)
+  return (kind, result, effect) => {
+    registry.add('mailstead_inbound_reports_total', [kind, result])
+    if (result === 'complained') registry.add('mailstead_complaints_total', [])
+    if (result === 'bounced' && effect.kind === 'bounce')
+      registry.add('mailstead_bounces_total', [effect.details.class, effect.details.hard ? 'hard' : 'soft', 'report'])
   }
 }
 

@@ -31,7 +31,7 @@ import {
 import type { ReportParser } from './report-parser.ts'
 import type { RecentReportCache } from './recent-report-cache.ts'
 import { type AppliedReport, type DueReport, lockDueReports, recordApplied } from './report-store.ts'
-import { evaluateReport, type ReportResult } from './report-evaluation.ts'
+import { evaluateReport, type ReportEffect, type ReportResult } from './report-evaluation.ts'
 
 const BATCH_SIZE = 128
 
@@ -39,7 +39,7 @@ export interface ReportProcessorDeps {
   readonly parser: ReportParser
   readonly recent: RecentReportCache
   /** Counts each report after the commit. */
-  readonly count: (kind: string, result: ReportResult) => void
+  readonly count: (kind: string, result: ReportResult, effect: ReportEffect) => void
 }
 
 /** Processes one batch of due reports. Returns true if more may be due. */
@@ -60,9 +60,9 @@ export async function applyDueReports(ctx: Context, { parser, recent, count }: R
     return { ...(await applyEffects(ctx, tx, cases, now)), cases, isMore }
   })
   for (const news of done.news) publishNotifications(ctx, news)
-  for (const [i, { due, subject }] of done.cases.entries()) {
+  for (const [i, { due, subject, effect }] of done.cases.entries()) {
     const { kind, result } = done.applied[i] as AppliedReport
-    count(kind, result)
+    count(kind, result, effect)
     ctx.log.info(
       { id: due.messageId, n: due.n, to: subject?.address, report: due.id, kind, result },
       'inbound report processed',

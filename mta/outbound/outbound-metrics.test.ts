@@ -81,4 +81,31 @@ describe('outbound metrics', () => {
       ],
     )
   })
+  const COUNTED: readonly (readonly [outcome: object, tls: string | null, counted: string])[] = [
+    [{ kind: 'delivered' }, 'TLSv1.3 AES, certificate verified', 'deliveries_total TLSv1.3'],
+    [{ kind: 'relayed' }, null, 'deliveries_total none'],
+    [{ kind: 'bounced', reason: 'no-such-user', isHard: true }, null, 'bounces_total no-such-user hard smtp'],
+    [{ kind: 'bounced', reason: 'mailbox-full', isHard: false }, null, 'bounces_total mailbox-full soft smtp'],
+    [{ kind: 'deferred', reason: 'greylisted' }, null, 'deferrals_total greylisted'],
+    [{ kind: 'deferred', reason: 'dns' }, null, 'deferrals_total dns, dns_failures_total'],
+    [{ kind: 'suppressed' }, null, 'suppressed_recipients_total sending'],
+    [{ kind: 'unknown' }, null, ''],
+  ]
+  for (const [outcome, tls, counted] of COUNTED) {
+    it(`counts ${JSON.stringify(outcome)} as ${counted || 'an attempt only'}`, () => {
+      const registry = createRegistry()
+      const load = { sites: () => [], unwrittenResults: () => 0, isJournalFailing: () => false }
+      const metrics = createOutboundMetrics(registry, load)
+      const attempt = { outcome, durationMs: 1, source: null, tls } as never
+      metrics.record({ tier: 'bulk', beganAt: new Date(0) }, attempt, 'a', 1)
+      metrics.stop()
+      const names = Object.entries(registry.snapshot()).flatMap(([name, series]) =>
+        series
+          .filter(({ value }) => value > 0)
+          .map(({ labels }) => [name.replace('mailstead_', ''), ...labels].join(' ')),
+      )
+      const attempts = /attempts_total|attempt_seconds|delivery_seconds/
+      assert.strictEqual(names.filter((name) => !attempts.test(name)).join(', '), counted)
+    })
+  }
 })

@@ -4,7 +4,7 @@
  * never disappears, so counters only rise.
  */
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
-import { publicNameOf, type Attempt } from '#src/messages/outcome.ts'
+import { publicNameOf, type Attempt, type Outcome } from '#src/messages/outcome.ts'
 import { single, type MetricRegistry, type MetricSeries } from '#src/metrics/registry.ts'
 import type { SiteState, ReportedSite } from '#src/queue/site-state.ts'
 
@@ -18,7 +18,7 @@ export interface OutboundMetrics {
   /** An attempt ended at this time (epoch ms); null for a connected account. */
   record(
     claimed: Pick<ClaimedRecipient, 'tier' | 'beganAt'>,
-    attempt: Pick<Attempt, 'outcome' | 'durationMs' | 'source'>,
+    attempt: Pick<Attempt, 'outcome' | 'durationMs' | 'source' | 'tls'>,
     site: string | null,
     nowMs: number,
   ): void
@@ -36,6 +36,9 @@ export function createOutboundMetrics(
   { sites, unwrittenResults, isJournalFailing }: OutboundLoad,
 ): OutboundMetrics {
   const nameOf = createSiteNames()
+  // from the start, so that the first one is an increase
+  registry.add('mailstead_dns_failures_total', [], 0)
+  registry.add('mailstead_suppressed_recipients_total', ['sending'], 0)
   const endCollection = registry.collect(() => {
     const states = sites().map(({ state }) => state)
     const sum = (of: (state: SiteState) => number): number => states.reduce((total, state) => total + of(state), 0)
@@ -51,8 +54,9 @@ export function createOutboundMetrics(
   })
   return {
     stop: endCollection,
-    record: ({ tier, beganAt }, { outcome, durationMs, source }, site, nowMs) => {
+    record: ({ tier, beganAt }, { outcome, durationMs, source, tls }, site, nowMs) => {
       const kind = publicNameOf(outcome)
+      COUNTERS[outcome.kind]?.(registry, outcome as never, tls)
       registry.add('mailstead_attempts_total', [tier, kind])
       registry.add('mailstead_site_attempts_total', [nameOf(site), kind])
       if (source !== null) registry.add('mailstead_source_attempts_total', [source, kind])
@@ -61,6 +65,27 @@ export function createOutboundMetrics(
         registry.observe('mailstead_delivery_seconds', [tier], Math.max(0, nowMs - beganAt.getTime()) / 1000)
     },
   }
+}
+
+type OutcomeOf<K extends Outcome['kind']> = Extract<Outcome, { readonly kind: K }>
+type Counter<K extends Outcome['kind']> = (registry: MetricRegistry, outcome: OutcomeOf<K>, tls: string | null) => void
+
+/** `tls` begins with the version; cipher and certificate follow. */
+function accepted(registry: MetricRegistry, _outcome: Outcome, tls: string | null): void {
+  registry.add('mailstead_deliveries_total', [tls?.split(' ')[0] ?? 'none'])
+}
+
+/** What an outcome counts besides the attempt. */
+const COUNTERS: { readonly [K in Outcome['kind']]?: Counter<K> } = {
+  delivered: accepted,
+  relayed: accepted,
+  bounced: (registry, { reason, isHard }) =>
+    registry.add('mailstead_bounces_total', [reason, isHard ? 'hard' : 'soft', 'smtp']),
+  deferred: (registry, { reason }) => {
+    registry.add('mailstead_deferrals_total', [reason])
+    if (reason === 'dns') registry.add('mailstead_dns_failures_total', [])
+  },
+  suppressed: (registry) => registry.add('mailstead_suppressed_recipients_total', ['sending']),
 }
 
 /** Sums by source; mail whose address the system chooses has no series. */

@@ -122,6 +122,7 @@ function createListeners(ctx: SubmissionContext, certificate: Certificate): Subm
   ctx.metrics.collect(() => ({
     mailstead_submission_connections: [{ labels: [], value: sockets.size }],
     mailstead_submission_memory_bytes: [{ labels: [], value: ctx.memory.bytes }],
+    mailstead_suppressed_recipients_total: [{ labels: ['accepting'], value: ctx.acceptor.batches.suppressed }],
   }))
   let isRefusing = false
   const onConnection = (socket: Socket): void => {

@@ -100,6 +100,40 @@ function readCertificate({ extraCaFile }: CertificateSettings, target: TlsTarget
 
 type SmtpSettings = Pick<Config, 'tlsCertFile' | 'serverName'>
 
+export interface CertificateExpiry {
+  /** Host and port of a public URL, or `smtp`. */
+  readonly host: string
+  /** Epoch ms. */
+  readonly expiresAt: number
+}
+
+/** For metrics. A certificate that cannot be read is left out. */
+export async function readCertificateExpiries(
+  config: CertificateSettings & SmtpSettings,
+  dns: DomainDns,
+): Promise<readonly CertificateExpiry[]> {
+  const urls = publicUrlsOf(config).filter(([, url]) => url.protocol === 'https:')
+  const web = await Promise.all(
+    urls.map(async ([, { host, hostname, port }]): Promise<CertificateExpiry[]> => {
+      const found = await dns.addresses(hostname)
+      const [address] = found.kind === 'failed' ? [] : found.records
+      if (address === undefined) return []
+      const shown = await readCertificate(config, { host: hostname, address, port: Number(port || 443) })
+      return shown.kind === 'shown' ? [{ host, expiresAt: shown.validTo }] : []
+    }),
+  )
+  const smtp = smtpExpiry(config)
+  return [...web.flat(), ...(smtp === null ? [] : [{ host: 'smtp', expiresAt: smtp }])]
+}
+
+function smtpExpiry({ tlsCertFile }: SmtpSettings): number | null {
+  try {
+    return tlsCertFile === null ? null : Date.parse(new X509Certificate(readSettingText(tlsCertFile)).validTo)
+  } catch {
+    return null
+  }
+}
+
 /** A self-signed certificate still encrypts; programs that submit mail refuse it. */
 export function checkSmtpCertificate({ tlsCertFile, serverName }: SmtpSettings, now: number): LiveFinding {
   const todo = `set TLS_CERT_FILE and TLS_KEY_FILE to a certificate for ${serverName}`

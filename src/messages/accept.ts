@@ -24,6 +24,14 @@ const MAX_BATCH = 200
 const RECIPIENTS_PER_UNIT = 5
 const LENGTH_PER_UNIT = 32 * 1024
 
+/** For metrics. */
+export interface AcceptedBatches {
+  readonly count: number
+  readonly messages: number
+  /** Recipients whose address is suppressed. */
+  readonly suppressed: number
+}
+
 export interface Acceptor {
   /**
    * @throws when PostgreSQL is unavailable (`isDatabaseAway`): the message may or may not be stored. With a clock that
@@ -32,7 +40,7 @@ export interface Acceptor {
   accept(submission: Submission): Promise<AcceptResult>
   /** Resolves when all accepted calls are done. */
   drain(): Promise<void>
-  readonly batches: { readonly count: number; readonly messages: number }
+  readonly batches: AcceptedBatches
 }
 
 /** `batching`: larger and fewer batches, for callers that accept a delay. */
@@ -40,7 +48,7 @@ export function createAcceptor(
   ctx: Context,
   batching: Pick<BatcherOptions<Submission>, 'lingerMs' | 'minBatch'> = {},
 ): Acceptor {
-  const batches = { count: 0, messages: 0 }
+  const batches = { count: 0, messages: 0, suppressed: 0 }
   const keysInProgress = new Set<string>()
   const storeBatch = createBatchStore(ctx)
   const batcher = createBatcher<Submission, AcceptResult>(
@@ -48,6 +56,7 @@ export function createAcceptor(
       batches.count++
       batches.messages += submissions.length
       const { results, ...stored } = await storeBatch(submissions)
+      batches.suppressed += stored.suppressed.size
       scheduleStored(
         ctx,
         submissions.filter((_, index) => results[index]?.kind === 'stored'),

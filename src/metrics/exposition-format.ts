@@ -1,14 +1,15 @@
 /**
  * Renders metrics in the text format of Prometheus (exposition format 0.0.4): each name once with its help and type,
- * then the series of every process that reports it, distinguished by the label `process`. A metric that was renamed is
+ * then its series, with the labels `role` and `node` of the processes that report it. A metric that was renamed is
  * reported under both names. A name that the catalogue does not have, from another version, is omitted.
  */
 import { METRIC_NAMES, rowOf, type MetricName } from './catalogue.ts'
+import type { MetricOwner } from './metric-exchange.ts'
 import type { MetricSeries, MetricSnapshot } from './registry.ts'
 
 export interface ReportedSnapshot {
   /** Null for metrics of the whole installation. */
-  readonly process: string | null
+  readonly owner: MetricOwner | null
   readonly snapshot: MetricSnapshot
 }
 
@@ -21,26 +22,26 @@ export function renderMetrics(reported: readonly ReportedSnapshot[]): string {
 function renderFamily(metric: MetricName, reported: readonly ReportedSnapshot[]): string[] {
   const { help, type, formerly } = rowOf(metric)
   const renderAs = (name: string, text: string): string[] => {
-    const lines = reported.flatMap(({ process, snapshot }) =>
-      (snapshot[metric] ?? []).flatMap((series) => renderSeries({ name, metric, process }, series)),
+    const lines = reported.flatMap(({ owner, snapshot }) =>
+      (snapshot[metric] ?? []).flatMap((series) => renderSeries({ name, metric, owner }, series)),
     )
     return lines.length === 0 ? [] : [`# HELP ${name} ${text}`, `# TYPE ${name} ${type}`, ...lines]
   }
   return [...renderAs(metric, help), ...(formerly === undefined ? [] : renderAs(formerly, `Renamed to ${metric}.`))]
 }
 
-interface SeriesOwner {
+interface SeriesIdentity {
   /** As it is printed. */
   readonly name: string
   readonly metric: MetricName
-  readonly process: string | null
+  readonly owner: MetricOwner | null
 }
 
-function renderSeries({ name, metric, process }: SeriesOwner, { labels, value, counts }: MetricSeries): string[] {
+function renderSeries({ name, metric, owner }: SeriesIdentity, { labels, value, counts }: MetricSeries): string[] {
   const { buckets, labels: names } = rowOf(metric)
   const pairs = names
     .map((label, i) => pairOf(label, labels[i] ?? ''))
-    .concat(process === null ? [] : pairOf('process', process))
+    .concat(owner === null ? [] : [pairOf('role', owner.role), pairOf('node', owner.node)])
   if (buckets === undefined || counts === undefined) return [`${name}${inBraces(pairs)} ${value}`]
   let sum = 0
   const lines = counts.map((n, i) => {

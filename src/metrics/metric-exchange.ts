@@ -1,80 +1,265 @@
 /**
  * Collects the metrics of all processes: each process writes its metrics to Redis every few seconds, and the API reads
  * all of them for a scrape. So one address serves every metric of any number of machines, and no process but the API
- * needs a port. Metrics are a few seconds old; those of a process that ended expire soon. While Redis is unavailable,
- * each process reports only itself.
+ * needs a port. Processes of one role on one node are reported as one.
+ *
+ * Counters survive restarts: what a process counted is added to the totals of its role and node when it ends. A process
+ * that is killed is added by a worker once it has been silent for a minute; its last few seconds are lost. A process
+ * that was only silent for that long finds its entry gone, and reports what it has counted since. All steps are atomic,
+ * so that a scrape counts nothing twice and no counter falls. If Redis loses its data, counters start at 0 again, as
+ * Prometheus expects of a restart. While Redis is away, the API repeats the counters that it read last, and shows the
+ * gauges of itself only (decision 068).
  */
 import type { Context } from '#src/context.ts'
+import { newId } from '#src/platform/id.ts'
 import { isRedisReady, type Redis } from '#src/stores/redis.ts'
-import type { MetricSnapshot } from './registry.ts'
 import type { ReportedSnapshot } from './exposition-format.ts'
+import type { MetricSnapshot } from './registry.ts'
+import { combineSnapshots, countersOf, limitNames, subtractCounters } from './snapshot.ts'
 
 export const PUBLISH_INTERVAL_MS = 5000
-const EXPIRY_MS = 4 * PUBLISH_INTERVAL_MS
+/** The gauges of a process that is silent for longer are not reported. */
+const FRESH_MS = 4 * PUBLISH_INTERVAL_MS
+/** A process that is silent for longer has ended. */
+const ENDED_MS = 60_000
+/** The totals of a role on a node without a process are deleted after this time. */
+const TOTALS_MS = 24 * 3_600_000
 const READ_TIMEOUT_MS = 1000
 /** One hash slot, so that a Redis Cluster reads them together. */
-const INDEX = 'mailstead:{metrics}'
-const keyOf = (process: string): string => `mailstead:{metrics}:${process}`
+const RUNNING = 'mailstead:{metrics}:running'
+const TOTALS = 'mailstead:{metrics}:totals'
 /** Metrics of the whole installation, reported by one worker. */
-const QUEUE = 'queue'
+const QUEUE = 'mailstead:{metrics}:queue'
+const QUEUE_TURN = 'mailstead:{metrics}:queue:turn'
 const QUEUE_TTL_MS = 60_000
 
-/** One clock for all: a process whose clock is ahead would remove the metrics of the others. */
-type ExchangeDeps = Pick<Context, 'redis' | 'clock'>
-
-/** Publishes the metrics of a process. They are lost if Redis is unavailable. */
-export async function publishMetrics(
-  { redis, clock }: ExchangeDeps,
-  process: string,
-  snapshot: MetricSnapshot,
-): Promise<void> {
-  if (!isRedisReady(redis)) return
-  const now = clock.now()
-  await redis
-    .multi()
-    .zadd(INDEX, now, process)
-    .zremrangebyscore(INDEX, '-inf', now - EXPIRY_MS)
-    .set(keyOf(process), JSON.stringify(snapshot), 'PX', EXPIRY_MS)
-    .exec()
+/** Whose metrics these are; the labels of their series. */
+export interface MetricOwner {
+  readonly role: string
+  readonly node: string
 }
 
-export async function removeMetrics(redis: Redis, process: string): Promise<void> {
-  if (isRedisReady(redis)) await redis.multi().zrem(INDEX, process).del(keyOf(process)).exec()
+interface Report extends MetricOwner {
+  /** Epoch ms. */
+  readonly at: number
+  readonly snapshot: MetricSnapshot
+}
+
+/** One clock for all: a process whose clock is ahead would end the reports of the others. */
+type ExchangeDeps = Pick<Context, 'redis' | 'clock'>
+
+/** Writes the report of a process; 0 if the process had one and it is gone. */
+const PUBLISH = `
+if ARGV[3] == '1' and redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return 1`
+
+/** Replaces a report by totals that include it, if neither has changed. */
+const END = `
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+if (redis.call('HGET', KEYS[2], ARGV[3]) or '') ~= ARGV[4] then return 0 end
+redis.call('HSET', KEYS[2], ARGV[3], ARGV[5])
+return redis.call('HDEL', KEYS[1], ARGV[1])`
+
+const DELETE_TOTALS = `
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+return redis.call('HDEL', KEYS[1], ARGV[1])`
+
+/** The reports of one process. */
+export interface MetricPublisher {
+  /** Lost if Redis is unavailable; the next one includes it. */
+  publish(snapshot: MetricSnapshot): Promise<void>
+  /** Publishes for the last time, and adds it to the totals. */
+  end(snapshot: MetricSnapshot): Promise<void>
+  /** The metrics of all processes, with these of this process. */
+  read(snapshot: MetricSnapshot): Promise<ReportedSnapshot[]>
+}
+
+export function createMetricPublisher(deps: ExchangeDeps, owner: MetricOwner): MetricPublisher {
+  const { redis, clock } = deps
+  const id = newId()
+  /** What is in the totals already, since this process was taken for dead. */
+  let base: MetricSnapshot = {}
+  let written: MetricSnapshot | null = null
+  let last: Promise<unknown> = Promise.resolve()
+  let latest: MetricReading = EMPTY
+
+  const reportOf = (snapshot: MetricSnapshot): Report => ({
+    ...owner,
+    at: clock.now(),
+    snapshot: subtractCounters(snapshot, base),
+  })
+
+  async function write(snapshot: MetricSnapshot): Promise<void> {
+    if (!isRedisReady(redis)) return
+    const before = written
+    // without a reply it is unknown whether it was written: better to lose some counts than to count them twice
+    written = snapshot
+    if (await writeReport(redis, id, reportOf(snapshot), before !== null)) return
+    base = before ?? {}
+    await writeReport(redis, id, reportOf(snapshot), false)
+  }
+
+  /** One at a time: a second write must know what became of the first. */
+  function publish(snapshot: MetricSnapshot): Promise<void> {
+    const next = last.then(() => write(snapshot))
+    last = next.catch(() => undefined)
+    return next
+  }
+
+  return {
+    publish,
+    end: async (snapshot) => {
+      await publish(snapshot)
+      if (isRedisReady(redis)) await endProcess(deps, id)
+    },
+    read: async (snapshot) => {
+      const late = Promise.withResolvers<null>()
+      const timer = setTimeout(() => late.resolve(null), READ_TIMEOUT_MS)
+      const read = publish(snapshot).then(() => readAll(redis))
+      const reading = await Promise.race([read.catch(() => null), late.promise])
+      clearTimeout(timer)
+      latest = reading ?? { ...latest, queue: null, running: withoutGauges(latest.running) }
+      latest = { ...latest, running: new Map([...latest.running, [id, reportOf(snapshot)]]) }
+      return combineReports(latest, clock.now())
+    },
+  }
+}
+
+async function writeReport(redis: Redis, id: string, report: Report, isKnown: boolean): Promise<boolean> {
+  return (await redis.eval(PUBLISH, 1, RUNNING, id, JSON.stringify(report), isKnown ? '1' : '0')) === 1
+}
+
+/** The metrics of all processes. */
+export async function readMetrics({ redis, clock }: ExchangeDeps): Promise<ReportedSnapshot[]> {
+  const reading = await readAll(redis)
+  return reading === null ? [] : combineReports(reading, clock.now())
+}
+
+interface MetricReading {
+  readonly running: ReadonlyMap<string, Report>
+  readonly totals: ReadonlyMap<string, Report>
+  readonly queue: MetricSnapshot | null
+}
+
+const EMPTY: MetricReading = { running: new Map(), totals: new Map(), queue: null }
+
+interface StoredTexts {
+  readonly running: Readonly<Record<string, string>>
+  readonly totals: Readonly<Record<string, string>>
+  readonly queue: string | null
+}
+
+/** Null while Redis is away. */
+async function readAll(redis: Redis): Promise<MetricReading | null> {
+  const texts = await readTexts(redis)
+  if (texts === null) return null
+  return {
+    running: parseReports(texts.running),
+    totals: parseReports(texts.totals),
+    queue: parse<MetricSnapshot>(texts.queue),
+  }
+}
+
+/** In one transaction: a process that ends meanwhile is in either of them, not in both. */
+async function readTexts(redis: Redis): Promise<StoredTexts | null> {
+  if (!isRedisReady(redis)) return null
+  const replies = (await redis.multi().hgetall(RUNNING).hgetall(TOTALS).get(QUEUE).exec()) ?? []
+  const [running, totals, queue] = replies.map(([, reply]) => reply)
+  return {
+    running: (running ?? {}) as Record<string, string>,
+    totals: (totals ?? {}) as Record<string, string>,
+    queue: typeof queue === 'string' ? queue : null,
+  }
+}
+
+function parseReports(texts: Readonly<Record<string, string>>): Map<string, Report> {
+  const reports = new Map<string, Report>()
+  for (const [key, text] of Object.entries(texts)) {
+    const report = parse<Report>(text)
+    if (report !== null) reports.set(key, report)
+  }
+  return reports
+}
+
+/** Data of another version is ignored. */
+function parse<T>(text: string | null): T | null {
+  try {
+    const read: unknown = text === null ? null : JSON.parse(text)
+    return typeof read === 'object' ? (read as T | null) : null
+  } catch {
+    return null
+  }
+}
+
+function withoutGauges(reports: ReadonlyMap<string, Report>): Map<string, Report> {
+  return new Map([...reports].map(([id, report]) => [id, { ...report, at: 0 }]))
+}
+
+/** One snapshot for each role on each node; the metrics of the installation first. */
+function combineReports({ running, totals, queue }: MetricReading, now: number): ReportedSnapshot[] {
+  const fresh = [...running.values()].map((report) =>
+    report.at < now - FRESH_MS ? { ...report, snapshot: countersOf(report.snapshot) } : report,
+  )
+  const byOwner = Map.groupBy([...totals.values(), ...fresh], keyOf)
+  const installation: ReportedSnapshot[] = queue === null ? [] : [{ owner: null, snapshot: queue }]
+  const combined = [...byOwner.values()].flatMap((reports): ReportedSnapshot[] => {
+    const [first] = reports
+    if (first === undefined) return []
+    const { role, node } = first
+    return [{ owner: { role, node }, snapshot: combineSnapshots(reports.map(({ snapshot }) => snapshot)) }]
+  })
+  return [...installation, ...combined]
+}
+
+function keyOf({ role, node }: MetricOwner): string {
+  return JSON.stringify([role, node])
+}
+
+const END_ATTEMPTS = 5
+
+/** Adds the report of a process to the totals. Another process that ends at the same time may come first. */
+async function endProcess(deps: ExchangeDeps, id: string): Promise<void> {
+  for (let i = 0; i < END_ATTEMPTS; i++) {
+    const texts = await readTexts(deps.redis)
+    if (texts?.running[id] === undefined || (await addToTotals(deps, texts, id))) return
+  }
+}
+
+async function addToTotals({ redis, clock }: ExchangeDeps, texts: StoredTexts, id: string): Promise<boolean> {
+  const text = texts.running[id] ?? ''
+  const report = parse<Report>(text)
+  if (report === null) return (await redis.hdel(RUNNING, id)) === 1
+  const key = keyOf(report)
+  const before = parse<Report>(texts.totals[key] ?? null)
+  const { role, node } = report
+  // the sites of this process stay, rather than those of earlier ones
+  const snapshot = limitNames(combineSnapshots([countersOf(report.snapshot), before?.snapshot ?? {}]))
+  const totals: Report = { role, node, at: clock.now(), snapshot }
+  const args = [id, text, key, texts.totals[key] ?? '', JSON.stringify(totals)]
+  return (await redis.eval(END, 2, RUNNING, TOTALS, ...args)) === 1
+}
+
+/** Adds processes that ended without a word to the totals, and deletes totals that nothing has added to for long. */
+export async function endSilentProcesses(deps: ExchangeDeps): Promise<void> {
+  const { redis, clock } = deps
+  const texts = await readTexts(redis)
+  if (texts === null) return
+  const now = clock.now()
+  const running = parseReports(texts.running)
+  for (const id of Object.keys(texts.running))
+    if ((running.get(id)?.at ?? 0) < now - ENDED_MS) await endProcess(deps, id)
+  const owners = new Set([...running.values()].map(keyOf))
+  for (const [key, { at }] of parseReports(texts.totals))
+    if (!owners.has(key) && at < now - TOTALS_MS)
+      await redis.eval(DELETE_TOTALS, 1, TOTALS, key, texts.totals[key] ?? '')
 }
 
 /** True for one caller in each `everyMs`, across all workers. */
 export async function claimQueueReport(redis: Redis, everyMs: number): Promise<boolean> {
-  return isRedisReady(redis) && (await redis.set(keyOf(`${QUEUE}:turn`), '1', 'PX', everyMs, 'NX')) === 'OK'
+  return isRedisReady(redis) && (await redis.set(QUEUE_TURN, '1', 'PX', everyMs, 'NX')) === 'OK'
 }
 
 export async function publishQueueMetrics(redis: Redis, snapshot: MetricSnapshot): Promise<void> {
-  await redis.set(keyOf(QUEUE), JSON.stringify(snapshot), 'PX', QUEUE_TTL_MS)
-}
-
-/** The metrics that all other processes published recently; none while Redis does not answer. */
-export async function readMetrics(deps: ExchangeDeps, self: string): Promise<ReportedSnapshot[]> {
-  if (!isRedisReady(deps.redis)) return []
-  const late = new Promise<ReportedSnapshot[]>((resolve) => setTimeout(resolve, READ_TIMEOUT_MS, []).unref())
-  return Promise.race([readProcesses(deps, self).catch(() => []), late])
-}
-
-async function readProcesses({ redis, clock }: ExchangeDeps, self: string): Promise<ReportedSnapshot[]> {
-  const processes = (await redis.zrangebyscore(INDEX, clock.now() - EXPIRY_MS, '+inf')).filter(
-    (process) => process !== self,
-  )
-  const texts = await redis.mget(keyOf(QUEUE), ...processes.map(keyOf))
-  return texts.flatMap((text, i) => {
-    const snapshot = parse(text)
-    return snapshot === null ? [] : [{ process: i === 0 ? null : (processes[i - 1] ?? null), snapshot }]
-  })
-}
-
-/** Data of another version is ignored. */
-function parse(text: string | null): MetricSnapshot | null {
-  try {
-    const read: unknown = text === null ? null : JSON.parse(text)
-    return typeof read === 'object' ? read : null
-  } catch {
-    return null
-  }
+  await redis.set(QUEUE, JSON.stringify(snapshot), 'PX', QUEUE_TTL_MS)
 }

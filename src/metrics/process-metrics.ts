@@ -1,17 +1,22 @@
 /**
- * Metrics that every process reports about itself at a fixed interval: CPU, memory, event loop delay, availability of
- * its stores, and its connections. The stores are checked at the interval, not at a scrape.
+ * Metrics that every process reports about itself at a fixed interval: version, CPU, memory, open files, event loop,
+ * disk, and its stores: whether they answer, how long a round trip takes, and the connections. Stores and disk are
+ * checked at the interval, not at a scrape. A store or a disk that does not answer leaves the last value.
  */
-import { hostname } from 'node:os'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { readdirSync, readFileSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { monitorEventLoopDelay, performance, type EventLoopUtilization } from 'node:perf_hooks'
+import { getHeapStatistics } from 'node:v8'
 import type { Context } from '#src/context.ts'
+import { softwareVersion } from '#src/platform/version.ts'
 import { isRedisReady } from '#src/stores/redis.ts'
-import { removeMetrics, PUBLISH_INTERVAL_MS, publishMetrics } from './metric-exchange.ts'
+import type { ReportedSnapshot } from './exposition-format.ts'
+import { createMetricPublisher, PUBLISH_INTERVAL_MS } from './metric-exchange.ts'
 import { createRegistry, single, type MetricRegistry, type MetricSeries, type MetricSnapshot } from './registry.ts'
 
 export interface ProcessMetrics extends MetricRegistry {
-  /** Identifies the process: role, machine, pid. */
-  readonly process: string
+  /** The metrics of all processes, with the current ones of this process. */
+  readAll(): Promise<ReportedSnapshot[]>
   stop(): Promise<void>
 }
 
@@ -20,29 +25,27 @@ const QUERY_TIMEOUT_MS = 3000
 const NANO = 1e-9
 
 export function startProcessMetrics(
-  ctx: Pick<Context, 'db' | 'redis' | 'clock' | 'log'>,
+  ctx: Pick<Context, 'config' | 'db' | 'redis' | 'clock' | 'log'>,
   role: string,
 ): ProcessMetrics {
   const registry = createRegistry()
-  const name = `${role}:${hostname()}:${process.pid}`
-  const delay = monitorEventLoopDelay({ resolution: 20 })
-  delay.enable()
-  let lag = { p99: 0, max: 0 }
+  const publisher = createMetricPublisher(ctx, { role, node: ctx.config.nodeName })
+  const eventLoop = watchEventLoop()
+  const disk = watchDisk(ctx.config.dataDir)
   let isDatabaseUp = true
 
   async function publish(): Promise<void> {
-    lag = { p99: delay.percentile(99) * NANO, max: delay.max * NANO }
-    delay.reset()
-    isDatabaseUp = await isDatabaseReachable(ctx)
-    await publishMetrics(ctx, name, registry.snapshot())
+    eventLoop.measure()
+    ;[isDatabaseUp] = await Promise.all([measureDatabase(ctx, registry), measureRedis(ctx, registry), disk.measure()])
+    await publisher.publish(registry.snapshot())
   }
 
   registry.collect(() => ({
+    mailstead_build_info: [{ labels: [softwareVersion(), process.versions.node], value: 1 }],
+    mailstead_processes: single(1),
     ...ownMetrics(),
-    mailstead_event_loop_lag_seconds: [
-      { labels: ['p99'], value: lag.p99 },
-      { labels: ['max'], value: lag.max },
-    ],
+    ...eventLoop.metrics(),
+    ...disk.metrics(),
     mailstead_redis_up: single(isRedisReady(ctx.redis) ? 1 : 0),
     mailstead_database_up: single(isDatabaseUp ? 1 : 0),
     mailstead_clock_skew_seconds: skewSeries(ctx.db.clock.skewMs()),
@@ -60,13 +63,58 @@ export function startProcessMetrics(
   const first = setTimeout(publishSafely, 100)
   return {
     ...registry,
-    process: name,
+    readAll: () => publisher.read(registry.snapshot()),
     stop: async () => {
       clearInterval(timer)
       clearTimeout(first)
-      delay.disable()
-      await removeMetrics(ctx.redis, name).catch(() => undefined)
+      eventLoop.stop()
+      await publisher.end(registry.snapshot()).catch(() => undefined)
     },
+  }
+}
+
+interface Watch {
+  readonly metrics: () => MetricSnapshot
+}
+
+/** Delay and utilization since the measurement before the last one. */
+function watchEventLoop(): Watch & { readonly measure: () => void; readonly stop: () => void } {
+  const delay = monitorEventLoopDelay({ resolution: 20 })
+  delay.enable()
+  let lag = { p99: 0, max: 0 }
+  let [utilization, before]: [number, EventLoopUtilization] = [0, performance.eventLoopUtilization()]
+  return {
+    measure: () => {
+      lag = { p99: delay.percentile(99) * NANO, max: delay.max * NANO }
+      delay.reset()
+      const now = performance.eventLoopUtilization()
+      utilization = performance.eventLoopUtilization(now, before).utilization
+      before = now
+    },
+    metrics: () => ({
+      mailstead_event_loop_lag_seconds: [
+        { labels: ['p99'], value: lag.p99 },
+        { labels: ['max'], value: lag.max },
+      ],
+      mailstead_event_loop_utilization_ratio: single(utilization),
+    }),
+    stop: () => delay.disable(),
+  }
+}
+
+/** The file system of DATA_DIR; no series while the folder does not exist. */
+function watchDisk(folder: string): Watch & { readonly measure: () => Promise<void> } {
+  let disk: MetricSnapshot = {}
+  return {
+    measure: async () => {
+      const found = await statfs(folder).catch(() => null)
+      if (found === null) return
+      disk = {
+        mailstead_disk_free_bytes: single(found.bavail * found.bsize),
+        mailstead_disk_size_bytes: single(found.blocks * found.bsize),
+      }
+    },
+    metrics: () => disk,
   }
 }
 
@@ -77,20 +125,53 @@ function skewSeries(skewMs: number | null): readonly MetricSeries[] {
 
 function ownMetrics(): MetricSnapshot {
   const { user, system } = process.cpuUsage()
+  const heap = getHeapStatistics()
+  const { rss, external, arrayBuffers } = process.memoryUsage()
   return {
     process_cpu_seconds_total: single((user + system) / 1e6),
-    process_resident_memory_bytes: single(process.memoryUsage.rss()),
+    process_resident_memory_bytes: single(rss),
     process_start_time_seconds: single(Math.round(Date.now() / 1000 - process.uptime())),
+    nodejs_heap_size_used_bytes: single(heap.used_heap_size),
+    nodejs_heap_size_total_bytes: single(heap.total_heap_size),
+    nodejs_heap_size_limit_bytes: single(heap.heap_size_limit),
+    nodejs_external_memory_bytes: single(external + arrayBuffers),
+    ...openFiles(),
   }
 }
 
-async function isDatabaseReachable({ db }: Pick<Context, 'db'>): Promise<boolean> {
+/** Only on Linux. */
+function openFiles(): MetricSnapshot {
+  try {
+    const limit = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]
+    return {
+      // reading the folder needs a descriptor of its own
+      process_open_fds: single(readdirSync('/proc/self/fd').length - 1),
+      ...(limit === undefined ? {} : { process_max_fds: single(Number(limit)) }),
+    }
+  } catch {
+    return {}
+  }
+}
+
+type Measured = Pick<MetricRegistry, 'observe'>
+
+async function measureDatabase({ db }: Pick<Context, 'db'>, registry: Measured): Promise<boolean> {
   const late = new Promise<boolean>((resolve) => setTimeout(resolve, QUERY_TIMEOUT_MS, false).unref())
   return Promise.race([
-    db.query('SELECT 1').then(
+    timed(registry, 'postgresql', () => db.query('SELECT 1')).then(
       () => true,
       () => false,
     ),
     late,
   ])
+}
+
+async function measureRedis({ redis }: Pick<Context, 'redis'>, registry: Measured): Promise<void> {
+  if (isRedisReady(redis)) await timed(registry, 'redis', () => redis.ping()).catch(() => undefined)
+}
+
+async function timed(registry: Measured, store: string, query: () => Promise<unknown>): Promise<void> {
+  const startedAt = performance.now()
+  await query()
+  registry.observe('mailstead_store_round_trip_seconds', [store], (performance.now() - startedAt) / 1000)
 }

@@ -54,9 +54,7 @@ describe('clocks that differ', () => {
     await mta.start(ahead(3 * HOUR_SECONDS))
     const id = await testbed.send({ to: 'bob@a.example', tier: 'high' })
     await until(async () => (await clockNotices()).some(({ text }) => /3 h ahead of PostgreSQL's.*NTP/.test(text)))
-    await until(async () =>
-      /^mailstead_clock_skew_seconds\{process="outbound:[^}]*\} 10(799|800)/m.test(await metrics()),
-    )
+    await until(async () => /^mailstead_clock_skew_seconds\{role="outbound"[^}]*\} 10(799|800)/m.test(await metrics()))
     const { status, recipients } = await testbed.getMessage(id)
     assert.deepEqual([status, recipients[0]?.tries, receiver.messages.length], ['queued', 0, before])
     await mta.terminate()
