@@ -168,7 +168,6 @@ clients/typescript: api api/openapi
  */
 export const TESTS = parseRules(`
 src/auth: src/workspaces
-src/metrics: src/platform
 src/suppression: src/messages
 src/domains: src/crypto worker
 src/egress: worker
