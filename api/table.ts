@@ -37,6 +37,7 @@ import { verifyKey } from '#api/routes/integrations.ts'
 import { OAUTH_ROUTES } from '#api/routes/oauth.ts'
 import { openapiRoute } from '#api/routes/openapi.ts'
 import { cancelScheduledEmail, listScheduledEmails, scheduleEmail } from '#api/routes/scheduled-emails.ts'
+import { PRIVACY_ROUTES } from '#api/routes/privacy.ts'
 import { SEGMENT_ROUTES } from '#api/routes/segments.ts'
 import { SEND_ROUTES } from '#api/routes/send.ts'
 import { sendRaw } from '#api/routes/send-raw.ts'
@@ -87,6 +88,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...OAUTH_ROUTES,
   // before the routes that have an email address in the path
   ...SUPPRESSION_FILE_ROUTES,
+  ...PRIVACY_ROUTES,
   ...SUPPRESSION_ROUTES,
   ...IMPORT_ROUTES,
   ...EXPORT_ROUTES,

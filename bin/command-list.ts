@@ -38,6 +38,7 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: 'account', summary: 'connect mailboxes and SMTP servers to send through' },
   { name: 'audience', summary: 'create, list and remove audiences' },
   { name: 'contact', summary: 'add, change, import, export and remove contacts' },
+  { name: 'person', summary: 'export or erase everything that is stored about a person' },
   { name: 'template', summary: 'save, check, preview and remove templates' },
   { name: 'campaign', summary: 'create, preview, start, schedule, pause and cancel campaigns' },
   { name: 'webhook', summary: 'register, test and remove webhook endpoints, replay their events' },

@@ -47,6 +47,7 @@ src/shaping: config src src/concurrency src/mail src/platform src/providers src/
 src/templates: src/concurrency src/contacts src/mail src/platform src/stores
 src/messages: config src src/concurrency src/contacts src/egress src/events src/mail src/platform src/providers
   src/queue src/shaping src/stores src/suppression src/workspaces
+src/privacy: src src/contacts src/mail src/messages src/platform src/stores src/suppression
 src/submission: config src src/auth src/mail src/messages src/platform src/providers src/queue src/templates
 src/operator: config src src/crypto src/domains src/mail src/messages src/platform src/queue src/retention src/stores
   src/workspaces
@@ -100,15 +101,16 @@ api/sending: api/http src/auth src/mail src/messages src/net src/platform src/pr
   src/templates src/workspaces
 api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns src/concurrency
   src/contacts src/domains src/egress src/events src/imports src/mail src/messages src/metrics src/net src/operator
-  src/platform src/providers src/queue src/retention src/sandbox src/segments src/shaping src/stores src/subscribe
-  src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
+  src/platform src/privacy src/providers src/queue src/retention src/sandbox src/segments src/shaping src/stores
+  src/subscribe src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
 api: api/http api/routes config src src/auth src/concurrency src/contacts src/events src/messages src/net src/operator
   src/platform src/rate-limits src/stores src/templates src/tracking
 
 # process: worker
 worker: config src src/automations src/campaigns src/concurrency src/contacts src/domains src/egress src/going-live
-  src/imports src/messages src/metrics src/net src/operator src/platform src/providers src/queue src/retention
-  src/scoring src/stores src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
+  src/imports src/messages src/metrics src/net src/operator src/platform src/privacy src/providers src/queue
+  src/retention src/scoring src/stores src/suppression src/templates src/tls-reports src/tracking src/webhooks
+  src/workspaces
 
 # command line
 bin/terminal:

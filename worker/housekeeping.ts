@@ -30,6 +30,7 @@ const OLD = [
   DELETE_UNREAD_SNAPSHOTS,
   DELETE_UNREAD_LIST_SNAPSHOTS,
   `DELETE FROM api_key_secrets WHERE expires_at < now()`,
+  `DELETE FROM erasures WHERE state = 'done' AND ended_at < now() - interval '400 days'`,
   `DELETE FROM domain_sites WHERE seen_at < now() - interval '90 days'`,
   // the last day has the step of the warm-up
   sql`

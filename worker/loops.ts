@@ -18,6 +18,7 @@ import { createDeadLeaseRound } from './dead-leases.ts'
 import { createDkimZoneRound, createKeyScheduleRound } from './dkim-zone.ts'
 import { createDomainCheckRound, createDomainRemovalRound, createRegistrationRound } from './domains.ts'
 import { createSourceCheckRound } from './egress.ts'
+import { createErasureRound } from './erasures.ts'
 import { createHousekeepingRound } from './housekeeping.ts'
 import { createLiveCheckRound } from './live-checks.ts'
 import type { LoopRow } from './loop.ts'
@@ -122,5 +123,6 @@ export const LOOPS: readonly LoopRow[] = [
   { name: 'webhook removal', isBulk: true, everyMs: 1 * MINUTE, createRound: (ctx) => () => removeDeleted(ctx.db) },
   { name: 'TLS reports', everyMs: scaled(5 * MINUTE, 1 * SECOND), createRound: createTlsReportRound },
   { name: 'housekeeping', isBulk: true, everyMs: 10 * MINUTE, createRound: createHousekeepingRound },
+  { name: 'erasures', isBulk: true, everyMs: 2 * SECOND, createRound: createErasureRound },
   { name: 'retention', everyMs: 10 * MINUTE, createRound: createRetentionRound },
 ]

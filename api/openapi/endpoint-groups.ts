@@ -34,6 +34,11 @@ export const ENDPOINT_GROUPS: readonly EndpointGroup[] = [
     description: 'Addresses that get no mail, each with its reason.',
   },
   {
+    name: 'Privacy',
+    pathPrefixes: ['privacy'],
+    description: 'What is stored about a person: export it, or erase it.',
+  },
+  {
     name: 'Domains',
     pathPrefixes: ['domains'],
     description: 'Sending domains: records to publish, verification, keys.',

@@ -2665,6 +2665,42 @@ export type EnrollContactBody = {
   readonly properties?: Readonly<Record<string, unknown>> | null
 }
 
+export type ErasePersonAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: Erasure
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type ErasePersonBody = {
+  /** of the person; all spellings of the mailbox are included */
+  readonly email: string
+}
+
+export type Erasure = {
+  /** identifies it in other calls */
+  readonly id: string
+  /** the status */
+  readonly status: "running" | "done"
+  /** mail to the person is being sent; the erasure waits for the result */
+  readonly is_waiting: boolean
+  /** the number of rows so far, by what they are */
+  readonly deleted: Readonly<Record<string, number>>
+  /** when it was created */
+  readonly created_at: string
+  /** when it was done; null while it runs */
+  readonly ended_at: string | null
+}
+
 export type ErrorBody = {
   /** true if the request was carried out */
   readonly success: false
@@ -2750,6 +2786,13 @@ export type Event = {
   /** the result */
   readonly data: Readonly<Record<string, unknown>>
 } & Readonly<Record<string, unknown>>
+
+export type ExportPersonBody = {
+  /** of the person; all spellings of the mailbox are included */
+  readonly email: string
+  /** the `data.id` of the last message that was received */
+  readonly after?: string | null
+}
 
 export type FoundEmail = {
   /** identifies it in other calls */
@@ -3248,6 +3291,22 @@ export type GetDomainsAnswer = {
   readonly total: number
   /** only after a request with `cursor`: the cursor of the next page; null after the last one */
   readonly next_cursor?: string | null
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type GetErasureAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: Erasure
   /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
   readonly warnings?: readonly {
     /** the field, such as to.1.email; empty for the request as a whole */
@@ -7223,6 +7282,39 @@ export class Mailstead {
     }
   } = {}, options?: CallOptions): Promise<string> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/suppressions/export' }, input, options)
+  }
+
+  /**
+   * Erase everything that is stored about a person. Deletes the contact, its memberships, messages to the person with
+   * their events, and more, in the background. Mail that waits is cancelled. A suppression stays as a hash, so that
+   * mail to the address stays suppressed. What was erased cannot be restored. Needs an Admin key with the scope
+   * `privacy:manage`.
+   */
+  erasePerson(input: {
+    readonly body: ErasePersonBody
+  }, options?: CallOptions): Promise<ErasePersonAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/privacy/erase-person' }, input, options)
+  }
+
+  /** Get the state of an erasure. Needs an Admin key with the scope `privacy:manage`. */
+  getErasure(input: {
+    readonly query: {
+      /** of the erasure */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<GetErasureAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/privacy/get-erasure' }, input, options)
+  }
+
+  /**
+   * Export everything that is stored about a person. One JSON object per line (NDJSON), with `kind` and `data`:
+   * contact, suppressions, captured mail, messages with texts, attachments, attempts and events, other events. If the
+   * response breaks off, `after` continues behind a message. Needs an Admin key with the scope `privacy:manage`.
+   */
+  exportPerson(input: {
+    readonly body: ExportPersonBody
+  }, options?: CallOptions): Promise<string> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/privacy/export-person' }, input, options)
   }
 
   /** Suppress an address, or up to 1000 addresses. Needs an Admin key with the scope `suppressions:manage`. */

@@ -36,6 +36,7 @@ describe('scopes', () => {
       'accounts:manage',
       'campaigns:manage',
       'audit:read',
+      'privacy:manage',
       'tracking:manage',
     ])
   })

@@ -17,6 +17,7 @@ export const SCOPES = {
   'accounts:manage': 'connect, list, change, test and remove accounts that mail leaves through',
   'campaigns:manage': 'create, list, change and delete campaigns',
   'audit:read': 'read who changed what in the workspace',
+  'privacy:manage': 'export and erase everything that is stored about a person',
   'tracking:manage': 'read and change what is tracked of the mail, and under whose name',
 } as const
 

@@ -83,7 +83,14 @@ const OPT_IN = prepared(
 )
 const OPT_INTO_BULK = prepared(
   'contact-opt-into-bulk',
-  `DELETE FROM suppressions WHERE workspace_id = $1 AND address = $2 AND kind = 'unsubscribe_bulk'`,
+  sql`
+    WITH erased AS (
+      DELETE FROM erased_suppressions
+      WHERE workspace_id = $1 AND address_hash = erased_address($1, $2) AND kind = 'unsubscribe_bulk'
+    )
+    DELETE FROM suppressions
+    WHERE workspace_id = $1 AND address = $2 AND kind = 'unsubscribe_bulk'
+  `,
 )
 
 /**

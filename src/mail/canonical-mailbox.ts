@@ -50,6 +50,41 @@ export function canonicalMailbox(text: string): string {
   return `${stripTag(local.normalize('NFKC').toLowerCase(), rule)}@${rule.as}`
 }
 
+/** What finds the spellings of a mailbox in a store. */
+export interface MailboxSpellings {
+  /** How all of them begin, in lower case. */
+  readonly prefix: string
+  /** A regular expression of PostgreSQL that every spelling in lower case matches. Others may match it too. */
+  readonly pattern: string
+}
+
+/** The spellings that `canonicalMailbox` gives the same text. Check with it what the pattern finds. */
+export function spellingsOf(text: string): MailboxSpellings {
+  const canonical = canonicalMailbox(text)
+  const at = canonical.lastIndexOf('@')
+  const [local, as] = [canonical.slice(0, at), canonical.slice(at + 1)]
+  const rule = RULES.find((one) => one.as === as)
+  const isPlain = /^[a-z0-9][a-z0-9.!#$%&'*/=?^_`{|}~+-]*$/.test(local)
+  const domains = `@(${(rule?.domains ?? [as]).map(escapePattern).join('|')})$`
+  const isUser = rule?.as === 'fastmail.com'
+  const ofUser = isUser ? `|@${escapePattern(local)}[.]fastmail[.](com|fm)$` : ''
+  if (!isPlain) return { prefix: '', pattern: `${domains}${ofUser}` }
+  const ignored = rule?.ignored === undefined ? '' : `${rule.ignored.source}*`
+  const tags = [DEFAULT_TAG, ...(rule?.tag === undefined ? [] : [rule.tag])].map(escapePattern).join('|')
+  const letters = local.split('').map(escapePattern).join(ignored)
+  return {
+    // a local part never begins with a dot, but it may with another ignored character
+    prefix: isUser ? '' : ignored === '' ? local : rule?.as === 'gmail.com' ? local.slice(0, 1) : '',
+    pattern: `^${ignored}${letters}${ignored}((${tags}).*)?${domains}${ofUser}`,
+  }
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[^a-z0-9@-]/g, (char) =>
+    char === '^' || char === ']' || char === '\\' ? `\\${char}` : `[${char}]`,
+  )
+}
+
 /** A local part that would be empty stays as it is. */
 function stripTag(local: string, { ignored, tag }: ProviderRule): string {
   let base = local

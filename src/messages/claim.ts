@@ -15,7 +15,7 @@ import type { Tier } from '#src/queue/tiers.ts'
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { stopsTier } from '#src/suppression/cause.ts'
+import { joinSuppression } from '#src/suppression/erased.ts'
 import { weekly } from '#src/stores/weeks.ts'
 import {
   COLUMN_LIST,
@@ -63,8 +63,7 @@ const CLAIM = weekly(
     SELECT c.*, s.cause, s.kind AS cause_kind, ${LOADED_COLUMNS}
     FROM claimed c
     JOIN messages m ON m.id = c.message_id AND ${weeks.contain('m.id')}
-    LEFT JOIN suppressions s
-      ON s.workspace_id = c.workspace_id AND s.address = lower(c.address) AND ${stopsTier('c.tier')}`,
+    ${joinSuppression({ workspaceId: 'c.workspace_id', address: 'c.address', tier: 'c.tier' })}`,
   { isUrgent: true },
 )
 
@@ -73,8 +72,8 @@ const SUPPRESSIONS = prepared(
   sql`
     SELECT i.place, s.cause, s.kind AS cause_kind
     FROM unnest($1::uuid[], $2::text[], $3::text[]) WITH ORDINALITY AS i (workspace_id, address, tier, place)
-    JOIN suppressions s
-      ON s.workspace_id = i.workspace_id AND s.address = lower(i.address) AND ${stopsTier('i.tier')}`,
+    ${joinSuppression({ workspaceId: 'i.workspace_id', address: 'i.address', tier: 'i.tier' })}
+    WHERE s.cause IS NOT NULL`,
 )
 
 const BODIES = weekly(

@@ -14,7 +14,7 @@ import { newDeliveries } from '#src/events/deliveries.ts'
 import { newId } from '#src/platform/id.ts'
 import { prepared, type Queryable, urgent } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { stopsTier } from '#src/suppression/cause.ts'
+import { joinSuppression } from '#src/suppression/erased.ts'
 import { defineInput, type BinaryColumn } from '#src/stores/binary-columns.ts'
 import {
   claimIdOf,
@@ -73,8 +73,7 @@ const STORED_ROWS = sql`
     SELECT i.*, s.cause, s.kind AS cause_kind,
       CASE WHEN s.address IS NULL THEN i.initial_state ELSE 'suppressed' END AS state
     FROM ${RECIPIENTS.from('i')}
-    LEFT JOIN suppressions s
-      ON s.workspace_id = i.workspace_id AND s.address = lower(i.address) AND ${stopsTier('i.tier')}
+    ${joinSuppression({ workspaceId: 'i.workspace_id', address: 'i.address', tier: 'i.tier' })}
   ), new_recipients AS (
     INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at, is_only,
       sequence, reason, updated_at)

@@ -34,6 +34,7 @@ dry_runs: deleted; src/operator/dry-runs.ts
 egress_days: deleted; worker/housekeeping.ts
 enrolment_changes: deleted; src/automations/maintenance.ts
 enrolments: deleted; src/automations/maintenance.ts
+erasures: deleted; worker/housekeeping.ts
 held_suppressions: deleted; src/suppression/pending-suppressions.ts
 idempotency_keys: deleted; worker/housekeeping.ts
 import_chunks: deleted; src/imports/purge-imports.ts
@@ -84,6 +85,7 @@ egress_checks: objects; a few for a source
 egress_members: objects; sources of a pool
 egress_pools: objects; they are created by the operator
 egress_sources: objects; they are created by the operator
+erased_suppressions: objects; addresses that get no mail, which must not be forgotten
 import_errors: objects; at most a thousand for an import, deleted with it
 list_snapshot_blocks: objects; parts of a snapshot, deleted with it
 member_listings: objects; positions in a snapshot, deleted with it
@@ -109,6 +111,7 @@ restore_fence: few; one row
 store_probe: few; one row
 migrations: own; one for each migration
 migrations_lock: own; one row
+migration_steps: own; one for each step of a migration
 `
 
 export const STORED_TABLES: ReadonlyMap<string, StoredTable> = new Map(

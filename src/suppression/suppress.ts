@@ -91,15 +91,35 @@ export async function suppress(tx: Queryable, entries: readonly NewSuppression[]
 const REMOVE = prepared(
   'suppressions-remove',
   sql`
-    DELETE FROM suppressions
-    WHERE workspace_id = $1 AND address = ANY (ARRAY(SELECT lower(a) FROM unnest($2::text[]) AS a))
-    RETURNING address
+    WITH erased AS (
+      DELETE FROM erased_suppressions e
+      USING unnest($2::text[]) AS a
+      WHERE e.workspace_id = $1 AND e.address_hash = erased_address($1, lower(a))
+      RETURNING lower(a) AS address
+    ),
+    removed AS (
+      DELETE FROM suppressions
+      WHERE workspace_id = $1 AND address = ANY (ARRAY(SELECT lower(a) FROM unnest($2::text[]) AS a))
+      RETURNING address
+    )
+    SELECT address
+    FROM removed
+    UNION
+    SELECT address
+    FROM erased
   `,
 )
 
 const WITHDRAW = prepared(
   'suppressions-withdraw-bulk',
-  `DELETE FROM suppressions WHERE workspace_id = $1 AND address = lower($2) AND kind = 'unsubscribe_bulk'`,
+  sql`
+    WITH erased AS (
+      DELETE FROM erased_suppressions
+      WHERE workspace_id = $1 AND address_hash = erased_address($1, lower($2)) AND kind = 'unsubscribe_bulk'
+    )
+    DELETE FROM suppressions
+    WHERE workspace_id = $1 AND address = lower($2) AND kind = 'unsubscribe_bulk'
+  `,
 )
 
 /** Lets bulk mail through again, unless the address is on the list for another cause. */

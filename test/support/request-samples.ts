@@ -212,6 +212,9 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
   'get-api-key': [byId('key')],
   'rotate-api-key': [byId('key', { body: { overlap_seconds: 60 } })],
   'revoke-api-key': [byId('key')],
+  'erase-person': [({ email }) => ({ body: { email } })],
+  'get-erasure': [byQuery('erasure')],
+  'export-person': [({ email }) => ({ body: { email } })],
   'import-suppressions': [
     ...['emails', 'addresses', 'suppressions'].map((field): MakeSample => ({ suppression }) => ({
       body: { [field]: [suppression, { email: suppression }, { address: suppression }] },

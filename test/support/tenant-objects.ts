@@ -47,6 +47,8 @@ export interface TenantObjects {
   /** The id of an API key. */
   readonly key: readonly string[]
   readonly tag: readonly string[]
+  /** The id of an erasure of a person. */
+  readonly erasure: readonly string[]
 }
 
 export type TenantObjectKind = keyof TenantObjects
@@ -129,6 +131,9 @@ export async function createTenantObjects(api: TestApi, tenant: Tenant, marker: 
   )
   const suppression = `never-${marker}@people.example`
   await admin('POST', '/public/suppressions', { email: suppression, reason: marker })
+  const erasure = dataId(
+    await admin('POST', '/public/privacy/erase-person', { email: `gone-${marker}@people.example` }),
+  )
   const createdKey = await admin('POST', '/public/domains/api-keys/create', {
     name: `K ${marker}`,
     custom_domain_id: tenant.domainId,
@@ -177,6 +182,7 @@ export async function createTenantObjects(api: TestApi, tenant: Tenant, marker: 
     suppression: [suppression],
     key: ['id', 'key_id'].map((field) => textOf(createdKey['data']?.['api_key']?.[field])),
     tag: [`tag-${marker}`],
+    erasure: [erasure],
     ...(await createAutomations(admin, { email, marker })),
     ...(await createCampaigns(api, admin, { audience, marker, domain: tenant.domain })),
   }

@@ -1,0 +1,203 @@
+import { assert } from 'chai'
+import { applyCounterDeltas } from '#src/contacts/apply-counter-deltas.ts'
+import { systemClock } from '#src/platform/clock.ts'
+import { messageIdOf } from '#src/platform/id.ts'
+import { openLog } from '#src/platform/log.ts'
+import { continueErasure } from '#src/privacy/erasure.ts'
+import { sql } from '#src/stores/sql.ts'
+import { startApi, textOf, type Json, type TestApi, type TestResponse } from '#test/support/api.ts'
+
+/** A person whose name is nowhere else in the database. */
+const PERSON = 'zelda.quux@gmail.com'
+const SPELLINGS = [PERSON, 'Zelda.Quux@gmail.com', 'ZeldaQuux+shop@googlemail.com'] as const
+const TRACES = 'zelda[.]{0,1}quux'
+const OTHER = 'bert@people.example'
+
+describe('what is stored about a person', () => {
+  let api: TestApi
+  beforeEach(async () => {
+    api = await startApi({ DNS_SERVERS: '127.0.0.1:1', RDAP_URL: 'none' })
+  })
+  afterEach(() => api.stop())
+
+  const asAdmin = (method: string, path: string, body?: object): Promise<TestResponse> =>
+    api.call(method, `/public${path}`, { key: api.admin, ...(body === undefined ? {} : { body }) })
+
+  const send = async (to: readonly string[], more: object = {}, path = 'normal'): Promise<string> => {
+    const mail = { from: `a@${api.domain}`, to, subject: 'For Zelda.Quux', body: `Dear ${to.join()}`, ...more }
+    const { status, body } = await api.call('POST', `/send-email/${path}`, { body: mail })
+    assert.strictEqual(status < 300, true, JSON.stringify(body))
+    return messageIdOf(textOf(body['id'])) ?? ''
+  }
+
+  const settle = (id: string, state = 'delivered'): Promise<unknown> =>
+    api.db.query(`UPDATE recipients SET state = $2, is_open = $3 WHERE message_id = $1`, [
+      id,
+      state,
+      state === 'sending',
+    ])
+
+  /** Everything that can be stored about the person. Returns the ids of the messages. */
+  const fill = async (): Promise<{ alone: string; shared: string; waiting: string }> => {
+    const { body } = await asAdmin('POST', '/audiences/add-audience', { name: 'A' })
+    const audienceId = textOf(body['data']?.['id'])
+    await asAdmin('POST', '/webhooks', { url: 'https://hooks.example/x', events: '*' })
+    await asAdmin('POST', '/contacts/add-contact', {
+      audienceId,
+      email: PERSON,
+      first_name: 'Zelda',
+      last_name: 'Quux',
+    })
+    await asAdmin('PATCH', `/contacts/update-contact?email=${PERSON}`, { status: 'unsubscribed' })
+    const alone = await send([SPELLINGS[1]], { tags: ['x'], metadata: { name: SPELLINGS[1] } })
+    const shared = await send([OTHER, SPELLINGS[2]])
+    const waiting = await send(
+      [SPELLINGS[0]],
+      { scheduled_at: new Date(Date.now() + 86_400_000).toISOString() },
+      'schedule',
+    )
+    for (const id of [alone, shared]) await settle(id)
+    await asAdmin('POST', '/suppressions', { email: SPELLINGS[2].toLowerCase() })
+    await api.db.query(
+      sql`
+        INSERT INTO webhook_attempts (event_id, endpoint_id, attempt, at, url, request_headers, request_body,
+          duration_ms)
+        SELECT event_id, endpoint_id, 1, now(), 'u', '{}', '${PERSON}', 1
+        FROM webhook_deliveries
+        WHERE event_id IN (SELECT id FROM events WHERE recipient ~* '${TRACES}')`,
+    )
+    return { alone, shared, waiting }
+  }
+
+  /** Tables with a row that names the person. */
+  const findTraces = async (): Promise<string[]> => {
+    const { rows: tables } = await api.db.query<{ name: string }>(sql`
+      SELECT relname::text AS name
+      FROM pg_class
+      WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace
+      ORDER BY relname COLLATE "C"`)
+    const found: string[] = []
+    for (const { name } of tables) {
+      const { rows } = await api.db.query(`SELECT FROM ${name} t WHERE t::text ~* '${TRACES}' LIMIT 1`)
+      if (rows.length > 0) found.push(name)
+    }
+    return found
+  }
+
+  const erase = async (): Promise<string> => {
+    const { status, body } = await asAdmin('POST', '/privacy/erase-person', { email: 'zeldaquux@gmail.com' })
+    assert.strictEqual(status, 201, JSON.stringify(body))
+    return textOf(body['data']?.['id'])
+  }
+  const work = async (): Promise<void> => {
+    while (await continueErasure({ db: api.db, clock: systemClock }));
+  }
+  const stateOf = async (id: string): Promise<Json> =>
+    (await asAdmin('GET', `/privacy/get-erasure?id=${id}`)).body['data'] ?? {}
+
+  it('is erased in every table, in all spellings, and stays suppressed', async () => {
+    const { shared } = await fill()
+    assert.includeMembers(await findTraces(), [
+      'audit_log',
+      'contacts',
+      'events',
+      'memberships',
+      'messages',
+      'recipients',
+      'suppressions',
+      'webhook_attempts',
+    ])
+    const id = await erase()
+    assert.strictEqual((await stateOf(id))['status'], 'running')
+    await work()
+    const done = await stateOf(id)
+    assert.strictEqual(done['status'], 'done')
+    assert.strictEqual(done['deleted']?.['contacts'], 1)
+    assert.strictEqual(done['deleted']?.['messages'], 2)
+    await applyCounterDeltas({ db: api.db, log: openLog({ logLevel: 'silent' }, 'test') })
+    assert.deepEqual(await findTraces(), [])
+    // the others of a message are not affected
+    const { body } = await asAdmin('GET', `/emails/get-email?id=${shared}`)
+    assert.include(JSON.stringify(body['data']?.['to']), OTHER)
+    const again = await send([SPELLINGS[2]])
+    const bulk = await send([SPELLINGS[0]], {}, 'bulk')
+    const { rows } = await api.db.query<{ id: string; state: string }>(
+      'SELECT message_id AS id, state FROM recipients WHERE message_id = ANY ($1)',
+      [[again, bulk]],
+    )
+    assert.deepEqual(
+      new Map(rows.map((row) => [row.id, row.state])),
+      new Map([
+        [again, 'suppressed'],
+        [bulk, 'suppressed'],
+      ]),
+    )
+  })
+
+  it('waits for mail that is being sent, and continues after a worker died', async () => {
+    const id = await send([PERSON])
+    await settle(id, 'sending')
+    const erasure = await erase()
+    await work()
+    assert.deepInclude(await stateOf(erasure), { status: 'running', is_waiting: true })
+    assert.include(await findTraces(), 'recipients')
+    await settle(id)
+    await api.db.query(`UPDATE erasures SET due_at = now()`)
+    // a slice whose transaction is lost leaves everything as it was
+    await api.db
+      .transaction(async (tx) => {
+        const lost = { ...api.db, transaction: (run: (one: typeof tx) => Promise<boolean>) => run(tx) } as typeof api.db
+        await continueErasure({ db: lost, clock: systemClock })
+        throw new Error('the worker dies')
+      })
+      .catch(() => undefined)
+    await work()
+    assert.strictEqual((await stateOf(erasure))['status'], 'done')
+    assert.deepEqual(await findTraces(), [])
+  })
+
+  it('of another workspace is not erased or exported, and its erasure is not found', async () => {
+    await send([PERSON])
+    const other = await api.addTenant()
+    const call = (method: string, path: string, body?: object): Promise<TestResponse> =>
+      api.call(method, `/public/privacy${path}`, { key: other.admin, ...(body === undefined ? {} : { body }) })
+    const { body } = await call('POST', '/erase-person', { email: PERSON })
+    await work()
+    assert.includeMembers(await findTraces(), ['messages', 'recipients'])
+    const exported: unknown = (await call('POST', '/export-person', { email: PERSON })).body
+    assert.strictEqual(exported, null)
+    const id = textOf(body['data']?.['id'])
+    assert.strictEqual((await asAdmin('GET', `/privacy/get-erasure?id=${id}`)).status, 404)
+  })
+
+  it('is exported line by line, and the export continues behind a message', async () => {
+    const { alone, shared, waiting } = await fill()
+    const read = async (after?: string): Promise<readonly Json[]> => {
+      const { status, body } = await asAdmin('POST', '/privacy/export-person', { email: PERSON, after })
+      assert.strictEqual(status, 200)
+      const text: unknown = body
+      return String(text)
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Json)
+    }
+    const all = await read()
+    const kinds = all.map((one) => textOf(one['kind']))
+    assert.includeMembers(kinds, ['contact', 'suppression', 'message', 'event'])
+    const messages = all.filter((one) => textOf(one['kind']) === 'message')
+    assert.deepEqual(
+      messages.map((one) => textOf(one['data']?.['id'])),
+      [alone, shared, waiting],
+    )
+    assert.notInclude(JSON.stringify(messages.map((one) => one['data']?.['recipient'])), OTHER)
+    const rest = (await read(alone)).filter((one) => textOf(one['kind']) === 'message')
+    assert.deepEqual(
+      rest.map((one) => textOf(one['data']?.['id'])),
+      [shared, waiting],
+    )
+    const { rows } = await api.db.query<{ object: string }>(
+      `SELECT object FROM audit_log WHERE kind = 'person_export' ORDER BY id LIMIT 1`,
+    )
+    assert.match(rows[0]?.object ?? '', /^sha256:[0-9a-f]{64}$/)
+  })
+})

@@ -1,0 +1,236 @@
+/**
+ * Erases messages to a person, week by week, and events about them. A message to nobody else is deleted with everything
+ * that belongs to it. A message to several people loses this recipient, and its texts once it is sent to all of them.
+ *
+ * What a slice erased is not found again. Mail that waits is cancelled in the same transaction. Mail that is being
+ * sent, or whose outcome is unknown, is left, and the step begins again later.
+ */
+import { applyTransitions } from '#src/messages/transition.ts'
+import { isWaiting, type State } from '#src/messages/state.ts'
+import { canonicalMailbox } from '#src/mail/canonical-mailbox.ts'
+import type { Mailbox } from '#src/mail/address.ts'
+import { idAt } from '#src/platform/id.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { listWeeks, type PartitionedTable, WEEK_MS } from '#src/stores/partitions.ts'
+import { sql } from '#src/stores/sql.ts'
+import { type Weeks, weeksOf } from '#src/stores/weeks.ts'
+import { isSpelling, matches, type Person, type SliceResult, type SliceStart, spellingParameters } from './person.ts'
+
+const SLICE = 200
+
+interface FoundRecipient {
+  readonly id: string
+  readonly n: number
+  readonly address: string
+  readonly state: State
+  readonly isOpen: boolean
+  readonly count: number
+}
+
+const FIND = (weeks: Weeks): string => sql`
+  SELECT r.message_id AS id, r.n, r.address, r.state, r.is_open AS "isOpen", m.recipient_count AS count
+  FROM recipients r
+  JOIN messages m ON m.id = r.message_id AND ${weeks.contain('m.id')}
+  WHERE r.workspace_id = $1 AND ${matches('r.address', 2)} AND ${weeks.contain('r.message_id')}
+    AND NOT (r.is_open AND r.state NOT IN ('scheduled', 'queued', 'deferred'))
+    AND r.message_id >= $5
+  ORDER BY r.message_id
+  LIMIT ${SLICE}
+`
+const IS_BEING_SENT = (weeks: Weeks): string => sql`
+  SELECT r.address
+  FROM recipients r
+  WHERE r.workspace_id = $1 AND ${matches('r.address', 2)} AND ${weeks.contain('r.message_id')}
+    AND r.is_open AND r.state NOT IN ('scheduled', 'queued', 'deferred')
+`
+
+/** The position is that of the next id; its week is the one that is erased. */
+export async function eraseMessages(tx: Queryable, person: Person, start: SliceStart): Promise<SliceResult> {
+  const week = await weekFrom(tx, 'recipients', start.position)
+  if (week === null) return { deleted: {}, next: null }
+  const weeks = weeksOf([idAt(week)])
+  const parameters = [person.workspaceId, ...spellingParameters(person)]
+  const from = start.position ?? idAt(week)
+  const { rows } = await tx.query<FoundRecipient>(FIND(weeks), [...parameters, from])
+  const found = rows.filter(({ address }) => isSpelling(person, address))
+  const deleted = found.length === 0 ? {} : await eraseFound(tx, { person, weeks, found, now: start.now })
+  const isWeekDone = rows.length < SLICE
+  const { rows: sending } = isWeekDone
+    ? await tx.query<{ address: string }>(IS_BEING_SENT(weeks), parameters)
+    : { rows: [] }
+  return {
+    deleted,
+    next: isWeekDone ? idAt(week + WEEK_MS) : (rows.at(-1)?.id ?? null),
+    isWaiting: sending.some(({ address }) => isSpelling(person, address)),
+  }
+}
+
+/** The week of the position, or the next one that is stored; null: there is none. */
+async function weekFrom(tx: Queryable, table: PartitionedTable, position: string | null): Promise<number | null> {
+  const weeks = await listWeeks(tx, table)
+  return weeks.find((week) => position === null || idAt(week + WEEK_MS) > position) ?? null
+}
+
+interface Found {
+  readonly person: Person
+  readonly weeks: Weeks
+  readonly found: readonly FoundRecipient[]
+  readonly now: Date
+}
+
+async function eraseFound(tx: Queryable, { person, weeks, found, now }: Found): Promise<Record<string, number>> {
+  const waiting = found.filter(({ isOpen, state }) => isOpen && isWaiting(state))
+  if (waiting.length > 0)
+    await applyTransitions(
+      tx,
+      waiting.map(({ id: messageId, n }) => ({
+        messageId,
+        n,
+        move: 'drop',
+        lease: null,
+        reason: 'the recipient was erased',
+        dueAt: null,
+        isCounted: false,
+        attempt: null,
+        eventData: null,
+      })),
+      now,
+    )
+  const alone = found.filter(({ count }) => count === 1).map(({ id }) => id)
+  const shared = found.filter(({ count }) => count > 1)
+  const deleted = alone.length === 0 ? {} : await deleteMessages(tx, weeks, alone)
+  for (const recipient of shared) await eraseRecipient(tx, person, { weeks, recipient })
+  return { ...deleted, recipients: found.length }
+}
+
+/** Statements by message ids. */
+const OF_MESSAGES = (weeks: Weeks): Readonly<Record<string, string>> => ({
+  attachments: `DELETE FROM attachments WHERE message_id = ANY ($1::uuid[]) AND ${weeks.contain('message_id')}`,
+  message_tags: `DELETE FROM message_tags WHERE message_id = ANY ($1::uuid[]) AND ${weeks.contain('message_id')}`,
+  attempts: `DELETE FROM attempts WHERE message_id = ANY ($1::uuid[]) AND ${weeks.contain('message_id')}`,
+  tracking_hits: 'DELETE FROM tracking_hits WHERE message_id = ANY ($1::uuid[])',
+  inbound_reports: 'DELETE FROM inbound_reports WHERE message_id = ANY ($1::uuid[])',
+  recipients: `DELETE FROM recipients WHERE message_id = ANY ($1::uuid[]) AND ${weeks.contain('message_id')}`,
+  messages: `DELETE FROM messages WHERE id = ANY ($1::uuid[]) AND ${weeks.contain('id')}`,
+})
+
+async function deleteMessages(tx: Queryable, weeks: Weeks, ids: readonly string[]): Promise<Record<string, number>> {
+  const deleted: Record<string, number> = {}
+  const events = await tx.query<{ id: string }>(
+    `DELETE FROM events WHERE message_id = ANY ($1::uuid[]) AND ${weeks.precede('id')} RETURNING id`,
+    [ids],
+  )
+  deleted['events'] = events.rows.length
+  await deleteWebhooks(
+    tx,
+    events.rows.map(({ id }) => id),
+  )
+  for (const [table, statement] of Object.entries(OF_MESSAGES(weeks)))
+    deleted[table] = (await tx.query(statement, [ids])).rowCount ?? 0
+  return deleted
+}
+
+/** Deliveries of these events, and the logs with their bodies. */
+async function deleteWebhooks(tx: Queryable, eventIds: readonly string[]): Promise<void> {
+  for (const table of ['webhook_attempts', 'webhook_deliveries'])
+    await tx.query(`DELETE FROM ${table} WHERE event_id = ANY ($1::uuid[])`, [eventIds])
+}
+
+interface SharedRecipient {
+  readonly weeks: Weeks
+  readonly recipient: FoundRecipient
+}
+
+/** Removes one recipient from a message to several people. Its row stays, because the others are counted with it. */
+async function eraseRecipient(tx: Queryable, person: Person, { weeks, recipient }: SharedRecipient): Promise<void> {
+  const { id, n } = recipient
+  const events = await tx.query<{ id: string }>(
+    `DELETE FROM events WHERE message_id = $1 AND n = $2 AND ${weeks.precede('id')} RETURNING id`,
+    [id, n],
+  )
+  await deleteWebhooks(
+    tx,
+    events.rows.map((event) => event.id),
+  )
+  for (const table of ['attempts', 'tracking_hits', 'inbound_reports']) {
+    const bound = table === 'attempts' ? ` AND ${weeks.contain('message_id')}` : ''
+    await tx.query(`DELETE FROM ${table} WHERE message_id = $1 AND n = $2${bound}`, [id, n])
+  }
+  await tx.query(
+    sql`
+      UPDATE recipients
+      SET address = 'erased@erased.invalid', domain = 'erased.invalid', reason = NULL
+      WHERE message_id = $1 AND n = $2 AND ${weeks.contain('message_id')}
+    `,
+    [id, n],
+  )
+  await eraseFromLists(tx, person, { weeks, id })
+  await clearIfSent(tx, { weeks, id })
+}
+
+interface MessageRef {
+  readonly weeks: Weeks
+  readonly id: string
+}
+
+async function eraseFromLists(tx: Queryable, { email }: Person, { weeks, id }: MessageRef): Promise<void> {
+  const {
+    rows: [lists],
+  } = await tx.query<{ to: Mailbox[]; cc: Mailbox[] | null }>(
+    `SELECT to_list AS "to", cc_list AS cc FROM messages WHERE id = $1 AND ${weeks.contain('id')} FOR UPDATE`,
+    [id],
+  )
+  if (lists === undefined) return
+  const mailbox = canonicalMailbox(email)
+  const without = (list: readonly Mailbox[]): string =>
+    JSON.stringify(list.filter((one) => canonicalMailbox(one.email) !== mailbox))
+  await tx.query(
+    `UPDATE messages SET to_list = $2::jsonb, cc_list = $3::jsonb WHERE id = $1 AND ${weeks.contain('id')}`,
+    [id, without(lists.to), lists.cc === null ? null : without(lists.cc)],
+  )
+}
+
+/** A text that was written to several people may name this one. What is still to be sent needs it. */
+async function clearIfSent(tx: Queryable, { weeks, id }: MessageRef): Promise<void> {
+  const { rowCount } = await tx.query(
+    sql`
+      UPDATE messages m
+      SET subject = '', html = NULL, body_text = NULL, raw = NULL, headers = NULL, metadata = NULL, submitted = NULL,
+        params = NULL
+      WHERE m.id = $1 AND ${weeks.contain('m.id')}
+        AND NOT EXISTS (
+          SELECT FROM recipients r
+          WHERE r.message_id = m.id AND r.is_open AND ${weeks.contain('r.message_id')}
+        )
+    `,
+    [id],
+  )
+  if (rowCount === 1) await tx.query(OF_MESSAGES(weeks)['attachments'] ?? '', [[id]])
+}
+
+const EVENTS = (weeks: Weeks): string => sql`
+  SELECT tx, id, recipient
+  FROM events
+  WHERE workspace_id = $1 AND ${matches('recipient', 2)} AND ${weeks.contain('id')}
+  LIMIT ${SLICE}
+`
+
+/** Events about the person that belong to no message, such as a subscription; one week at a time. */
+export async function eraseEvents(tx: Queryable, person: Person, { position }: SliceStart): Promise<SliceResult> {
+  const week = await weekFrom(tx, 'events', position)
+  if (week === null) return { deleted: {}, next: null }
+  const weeks = weeksOf([idAt(week)])
+  const { rows } = await tx.query<{ tx: string; id: string; recipient: string }>(EVENTS(weeks), [
+    person.workspaceId,
+    ...spellingParameters(person),
+  ])
+  const ids = rows.filter(({ recipient }) => isSpelling(person, recipient)).map(({ id }) => id)
+  await deleteWebhooks(tx, ids)
+  if (ids.length > 0)
+    await tx.query(`DELETE FROM events WHERE workspace_id = $1 AND id = ANY ($2::uuid[]) AND ${weeks.contain('id')}`, [
+      person.workspaceId,
+      ids,
+    ])
+  const isWeekDone = rows.length < SLICE || ids.length === 0
+  return { deleted: { events: ids.length }, next: isWeekDone ? idAt(week + WEEK_MS) : idAt(week) }
+}

@@ -1,0 +1,172 @@
+/**
+ * Reads everything that a workspace stores about a person, in all spellings of the mailbox, object by object: few rows
+ * are in memory at a time. Messages follow in the order of their ids, each with its texts, attachments, attempts and
+ * events of this person, so that an export that broke off continues after the last message. Other recipients of a
+ * message are not included.
+ */
+import { idAt } from '#src/platform/id.ts'
+import type { Db, Queryable } from '#src/stores/db.ts'
+import { recordChange } from '#src/stores/audit.ts'
+import { listWeeks, WEEK_MS } from '#src/stores/partitions.ts'
+import { sql } from '#src/stores/sql.ts'
+import { type Weeks, weeksOf } from '#src/stores/weeks.ts'
+import { isSpelling, matches, type Person, spellingParameters } from './person.ts'
+
+/** `kind` is the name of a section, and the fields of `data` are those of the tables. */
+export interface StoredObject {
+  readonly kind: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+interface Section {
+  readonly kind: string
+  /** Returns `address`, of which it checks the spelling, and `data`. Parameters: workspace, spellings. */
+  readonly text: string
+}
+
+const SECTIONS: readonly Section[] = [
+  {
+    kind: 'contact',
+    text: sql`
+      SELECT c.email AS address,
+        to_jsonb(c) - '{workspace_id,given}'::text[] || jsonb_build_object('memberships', (
+          SELECT coalesce(jsonb_agg(jsonb_build_object('audience', a.name, 'audience_id', a.id,
+            'is_subscribed', m.is_subscribed, 'created_at', m.created_at, 'updated_at', m.updated_at)), '[]')
+          FROM memberships m
+          JOIN audiences a ON a.id = m.audience_id
+          WHERE m.contact_id = c.id
+        ), 'automations', (
+          SELECT coalesce(jsonb_agg(to_jsonb(e) - '{workspace_id,contact_id}'::text[]), '[]')
+          FROM enrolments e
+          WHERE e.contact_id = c.id AND e.workspace_id = c.workspace_id
+        ), 'campaigns', (
+          SELECT coalesce(jsonb_agg(to_jsonb(r) - '{workspace_id,contact_id}'::text[]), '[]')
+          FROM campaigns k
+          JOIN campaign_recipients r ON r.campaign_id = k.id
+          WHERE k.workspace_id = c.workspace_id AND r.contact_id = c.id
+        )) AS data
+      FROM contacts c
+      WHERE c.workspace_id = $1 AND ${matches('c.email', 2)}
+    `,
+  },
+  {
+    kind: 'suppression',
+    text: sql`
+      SELECT s.address, to_jsonb(s) - 'workspace_id' AS data
+      FROM suppressions s
+      WHERE s.workspace_id = $1 AND ${matches('s.address', 2)}
+    `,
+  },
+  {
+    kind: 'pending_suppression',
+    text: sql`
+      SELECT s.address, to_jsonb(s) - 'workspace_id' AS data
+      FROM held_suppressions s
+      WHERE s.workspace_id = $1 AND ${matches('s.address', 2)}
+    `,
+  },
+  {
+    kind: 'captured_email',
+    text: sql`
+      SELECT b.rcpt_to AS address,
+        to_jsonb(b) - '{workspace_id,raw}'::text[] || jsonb_build_object('raw_base64', encode(b.raw, 'base64')) AS data
+      FROM sandbox_inbox b
+      WHERE b.workspace_id = $1 AND ${matches('b.rcpt_to', 2)}
+    `,
+  },
+]
+
+const SLICE = 50
+
+const ATTACHMENT = sql`
+  jsonb_build_object(
+    'filename', a.filename, 'content_type', a.content_type, 'content_base64', encode(a.content, 'base64')
+  )`
+
+const MESSAGES = (weeks: Weeks): string => sql`
+  SELECT r.message_id AS id, r.address,
+    to_jsonb(m) - '{workspace_id,raw,to_list,cc_list,api_key_id,event_count}'::text[] || jsonb_build_object(
+      'raw_base64', encode(m.raw, 'base64'),
+      'recipient', to_jsonb(r) - '{workspace_id,lease,message_id}'::text[],
+      'attachments', (
+        SELECT coalesce(jsonb_agg(${ATTACHMENT}), '[]')
+        FROM attachments a
+        WHERE a.message_id = r.message_id AND ${weeks.contain('a.message_id')}
+      ),
+      'attempts', (
+        SELECT coalesce(jsonb_agg(to_jsonb(t) - 'message_id'), '[]')
+        FROM attempts t
+        WHERE t.message_id = r.message_id AND t.n = r.n AND ${weeks.contain('t.message_id')}
+      ),
+      'events', (
+        SELECT coalesce(jsonb_agg(to_jsonb(e) - '{workspace_id,tx,message_id}'::text[]), '[]')
+        FROM events e
+        WHERE e.message_id = r.message_id AND e.n = r.n AND ${weeks.precede('e.id')}
+      )
+    ) AS data
+  FROM recipients r
+  JOIN messages m ON m.id = r.message_id AND ${weeks.contain('m.id')}
+  WHERE r.workspace_id = $1 AND ${matches('r.address', 2)} AND ${weeks.contain('r.message_id')}
+    AND r.message_id > $5
+  ORDER BY r.message_id
+  LIMIT ${SLICE}
+`
+
+const EVENTS = (weeks: Weeks): string => sql`
+  SELECT e.recipient AS address, to_jsonb(e) - '{workspace_id,tx}'::text[] AS data
+  FROM events e
+  WHERE e.workspace_id = $1 AND e.message_id IS NULL AND ${matches('e.recipient', 2)} AND ${weeks.contain('e.id')}
+  ORDER BY e.id
+`
+
+interface FoundRow {
+  readonly address: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/** `after`: the id of a message; what precedes it was read before. */
+export async function* readPerson(
+  db: Queryable,
+  person: Person,
+  after: string | null = null,
+): AsyncGenerator<StoredObject> {
+  const parameters = [person.workspaceId, ...spellingParameters(person)]
+  if (after === null)
+    for (const { kind, text } of SECTIONS)
+      yield* objectsOf(person, kind, (await db.query<FoundRow>(text, parameters)).rows)
+  yield* readMessages(db, person, after)
+  for (const week of await listWeeks(db, 'events'))
+    yield* objectsOf(person, 'event', (await db.query<FoundRow>(EVENTS(weeksOf([idAt(week)])), parameters)).rows)
+}
+
+function objectsOf(person: Person, kind: string, rows: readonly FoundRow[]): StoredObject[] {
+  return rows.filter(({ address }) => isSpelling(person, address)).map(({ data }) => ({ kind, data }))
+}
+
+async function* readMessages(db: Queryable, person: Person, after: string | null): AsyncGenerator<StoredObject> {
+  const parameters = [person.workspaceId, ...spellingParameters(person)]
+  for (const week of await listWeeks(db, 'recipients')) {
+    let last = after === null || after < idAt(week) ? idAt(week) : after
+    if (last >= idAt(week + WEEK_MS)) continue
+    for (let isMore = true; isMore;) {
+      const { rows } = await db.query<FoundRow & { id: string }>(MESSAGES(weeksOf([idAt(week)])), [...parameters, last])
+      yield* objectsOf(person, 'message', rows)
+      isMore = rows.length === SLICE
+      last = rows.at(-1)?.id ?? last
+    }
+  }
+}
+
+/** Records that somebody exported what is stored about a person: with a hash of the address, never the address. */
+export async function recordExport(db: Db, { workspaceId, email }: Person): Promise<void> {
+  await db.transaction(async (tx) => {
+    const {
+      rows: [row],
+    } = await tx.query<{ hash: string }>(`SELECT encode(erased_address($1, lower($2)), 'hex') AS hash`, [
+      workspaceId,
+      email,
+    ])
+    const object = `sha256:${row?.hash ?? ''}`
+    await recordChange(tx, { kind: 'person_export', object, workspaceId, change: 'create', before: null, after: null })
+  })
+}
