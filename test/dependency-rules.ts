@@ -153,6 +153,7 @@ docs/examples:
 packaging:
 packaging/container:
 packaging/helm:
+packaging/monitoring:
 packaging/systemd:
 bench/migrations: *
 packaging/verify: test/support
@@ -193,6 +194,7 @@ worker: src/deferred-content
 packaging: config src/crypto
 packaging/container: config
 packaging/helm: config src/crypto
+packaging/monitoring: src/metrics
 packaging/systemd: config src/crypto
 `)
 
