@@ -79,6 +79,16 @@ describe('changing the fields of a scheduled message', () => {
         assert.deepEqual([refused.status, refused.body['error']] as unknown[], [403, 'FORBIDDEN'])
         assert.deepEqual(await stored(id), before)
       })
+    it('cannot cancel it, also not after it was cancelled', async () => {
+      const id = await plan()
+      const cancel = async (key: string): Promise<unknown[]> => {
+        const { status, body } = await api.call('DELETE', `/send-email/schedule/${id}`, { key })
+        return [status, body['error']]
+      }
+      assert.deepEqual(await cancel(stranger), [403, 'FORBIDDEN'])
+      assert.deepEqual(await cancel(api.regular), [200, undefined])
+      assert.deepEqual(await cancel(stranger), [403, 'FORBIDDEN'])
+    })
   })
   it('replaces and removes the attachments', async () => {
     const id = await plan()

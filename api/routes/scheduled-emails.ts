@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { refuse } from '#src/platform/errors.ts'
 import { messageIdOf } from '#src/platform/id.ts'
-import { cancelScheduled, listScheduled, type ScheduledView } from '#src/messages/scheduled-messages.ts'
+import { cancelScheduled, findScheduled, listScheduled, type ScheduledView } from '#src/messages/scheduled-messages.ts'
 import { isTimeZone, parseTime } from '#src/platform/time-input.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { TIER_ALIASES } from '#src/queue/tier-aliases.ts'
@@ -17,6 +17,7 @@ import { parseWith } from '#api/http/request-reader.ts'
 import { route } from '#api/http/route.ts'
 import { cancelledResponse, scheduledResponse, scheduledList } from '#api/sending/response-schemas.ts'
 import { MESSAGE_REF, sendBody, type SendBody } from '#api/sending/body.ts'
+import { checkSender } from '#api/sending/prepare.ts'
 import { formatIds, readClaim, SCHEDULED_ESTIMATE, send } from '#api/sending/send.ts'
 import { tierName } from '#api/sending/tier.ts'
 import { respondToSend, SENDING_ERRORS, sendingPaths } from './send.ts'
@@ -154,6 +155,8 @@ export function presentScheduled(email: ScheduledView): Record<string, unknown> 
   }
 }
 
+const NOT_SCHEDULED = refuse('NOT_FOUND', 'There is no such scheduled email. List them with list-scheduled.')
+
 export const cancelScheduledEmail = route({
   name: 'cancel-scheduled',
   summary: 'Cancel a scheduled message before its time; a repetition has the same result',
@@ -165,10 +168,15 @@ export const cancelScheduledEmail = route({
   response: cancelledResponse,
   errors: ['NOT_FOUND', 'CONFLICT', 'SERVICE_UNAVAILABLE'],
   handle: async (ctx, { caller, params }) => {
+    const { workspaceId } = caller
     const id = messageIdOf(params.id)
-    const result = id === null ? 'not-found' : await cancelScheduled(ctx, caller.workspaceId, id)
-    if (result === 'not-found')
-      return refuse('NOT_FOUND', 'There is no such scheduled email. List them with list-scheduled.')
+    const present = id === null ? null : await findScheduled(ctx.db, workspaceId, id)
+    if (present === null) return NOT_SCHEDULED
+    // a key may cancel what it may send: as a change, not mail of another sender of the workspace
+    const refusal = checkSender(caller, present.from)
+    if (refusal !== null) return refusal
+    const result = await cancelScheduled(ctx, workspaceId, present.id)
+    if (result === 'not-found') return NOT_SCHEDULED
     if (result === 'gone')
       return refuse('CONFLICT', 'The email can no longer be cancelled: it is being sent. Get it to see its state.')
     return {

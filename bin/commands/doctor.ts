@@ -25,6 +25,7 @@ import { RETURN_PATH } from '#bin/doctor/return-path.ts'
 import { CONNECTIONS, MASTER_KEY, MIGRATIONS, POSTGRES } from '#bin/doctor/stores.ts'
 import { SUSPENSIONS } from '#bin/doctor/suspensions.ts'
 import { DNSSEC, TLS_REPORTS } from '#bin/doctor/tls.ts'
+import { SENDER_DMARC } from '#bin/doctor/sender-dmarc.ts'
 import { attachStores } from '#bin/supervisor/stores.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
 import { type Config, loadConfig } from '#config/load.ts'
@@ -53,6 +54,7 @@ export const CHECKS: readonly DoctorCheck[] = [
   RETENTION,
   BOUNCES,
   RETURN_PATH,
+  SENDER_DMARC,
   DKIM_KEYS,
   TLS_REPORTS,
   HOSTED_MAIL,

@@ -20,6 +20,7 @@ const GUIDES: Readonly<Record<string, string>> = {
   DNSSEC: 'transport-security',
   bounces: 'bounces-and-complaints',
   'return-path': 'sending-domains#records',
+  'sender DMARC': 'sending-domains#records',
   'DKIM keys': 'dkim-rotation',
   'TLS reports': 'transport-security',
   'hosted mail': 'open-and-click-tracking#a-host-of-its-own',
