@@ -29,12 +29,14 @@ import { createLinkPolicy } from '#src/tracking/link-policy.ts'
 import { createTrackingHitHandler } from '#src/tracking/hit-handler.ts'
 import { createAudiencePages } from '#api/routes/audience-pages.ts'
 import type { ApiContext } from '#api/http/context.ts'
+import { CHALLENGE_PREFIX, createChallengeResponder } from '#api/http/certificate-challenges.ts'
 import { createHitResponder, HIT_PREFIXES } from '#api/http/tracking-hits.ts'
 import { createLargeBodyReader } from './large-bodies.ts'
 import { createMailView } from '#api/http/mail-view.ts'
 import { createMetrics } from '#api/http/metrics.ts'
 import { recordInvalidRequest } from '#api/http/request-log.ts'
 import { mount } from './mount.ts'
+import { listenOnWebPorts, openWebCertificates } from './web-ports.ts'
 import { listen, type Handlers, type HttpServer } from './server.ts'
 import { ROUTES } from './table.ts'
 
@@ -67,6 +69,7 @@ export async function main(config: Config, { onOpened = () => undefined }: ApiOp
     await context.close()
     throw error
   })
+  const certificates = openWebCertificates(context.ctx)
   const ctx = createApiContext(context.ctx, plans, context.redisUrl)
   const handlers = createHandlers(ctx)
   const clockWatch = startClockWatch(ctx, 'api')
@@ -83,6 +86,7 @@ export async function main(config: Config, { onOpened = () => undefined }: ApiOp
     endModeWatch()
     await shutdown.step('node', () => ctx.node.stop(), LAST_STEP_MS)
     await Promise.all([
+      shutdown.step('certificates', async () => certificates?.stop(), LAST_STEP_MS),
       shutdown.step('API keys', () => ctx.keyring.stop(), LAST_STEP_MS),
       shutdown.step('templates', () => ctx.renderer.stop(), LAST_STEP_MS),
       shutdown.step('large bodies', () => ctx.largeBodies.stop(), LAST_STEP_MS),
@@ -93,19 +97,20 @@ export async function main(config: Config, { onOpened = () => undefined }: ApiOp
     ctx.downloads.stop()
     await shutdown.step('stores', () => context.close())
   }
-  const stop = async (server: HttpServer): Promise<void> => {
+  const stop = async (servers: readonly HttpServer[]): Promise<void> => {
     ctx.eventWatch.stop() // answers requests that wait for events
-    await server.stop(GRACE_MS)
+    await Promise.all(servers.map((server) => server.stop(GRACE_MS)))
     await close()
   }
   try {
     // so that a drained node is never reported as ready
     await ctx.node.reported
-    const server = await listen(handlers, config.httpPort, config.httpHost)
+    const web = await listenOnWebPorts(ctx, handlers, certificates)
+    const server = await listen(handlers, { port: config.httpPort, host: config.httpHost, setting: 'HTTP_PORT' })
     // in the same turn of the event loop as the opening of the port: no connection was accepted yet
     onOpened()
-    ctx.log.info({ port: server.port }, 'api listening')
-    return { port: server.port, stop: () => stop(server) }
+    ctx.log.info({ port: server.port, others: web.map(({ port }) => port) }, 'api listening')
+    return { port: server.port, stop: () => stop([server, ...web]) }
   } catch (error) {
     await close()
     throw error
@@ -128,7 +133,10 @@ function createHandlers(ctx: ApiContext): Handlers {
   const app: Handlers['app'] = (req, res) => void koa(req, res)
   const respondToHit = createHitResponder(ctx, app)
   return {
-    byPrefix: HIT_PREFIXES.map((prefix) => [prefix, respondToHit]),
+    byPrefix: [
+      ...HIT_PREFIXES.map((prefix) => [prefix, respondToHit] as const),
+      [CHALLENGE_PREFIX, createChallengeResponder(ctx)],
+    ],
     app,
     publicUrl: ctx.config.publicUrl,
     onInvalid: (refused) => recordInvalidRequest(ctx, refused),

@@ -5,8 +5,10 @@
  * has sent the whole body (401, 413) may go on sending for a few seconds, so that it reads the response.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:https'
+import { createServer as createDoor, type AddressInfo, type Server as PortServer, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { SecureContext } from 'node:tls'
 import { ConfigError } from '#config/load.ts'
 import { takePassedSocket } from '#src/net/passed-sockets.ts'
 import { ERRORS, refuse, type ErrorCode } from '#src/platform/errors.ts'
@@ -50,23 +52,45 @@ export const SERVER_LIMITS = {
   lingerMs: 5000,
 }
 
+export interface ListenOptions {
+  /** 0 = any free port. */
+  readonly port: number
+  /** Null = all addresses. */
+  readonly host: string | null
+  /** The setting of the port, for messages and for sockets that systemd opened. */
+  readonly setting: string
+  readonly bounds?: typeof SERVER_LIMITS
+  /** Null: plain HTTP. */
+  readonly tls?: TlsOptions
+}
+
+export interface TlsOptions {
+  /** By the host name that the client asks for; null: the handshake fails. */
+  readonly findContext: (name: string) => SecureContext | null
+  /** Calls `use` with the certificate for clients that name no host, and again when it is renewed. */
+  readonly followFallback: (use: (certificate: { readonly cert: string; readonly key: string }) => void) => void
+  /** What sees a connection before the TLS server; it passes it to `serve`. */
+  readonly door?: (serve: (socket: Socket) => void) => (socket: Socket) => void
+}
+
 /**
- * Listens on the port, 0 = any free port, or on the socket that systemd opened in its place.
+ * Listens on the port, or on the socket that systemd opened in its place.
  * @throws an error that names the port and its setting, if the port is in use or not permitted.
  */
-export async function listen(
-  handlers: Handlers,
-  port: number,
-  host: string | null,
-  bounds = SERVER_LIMITS,
-): Promise<HttpServer> {
-  const server = createServer(bounds)
+export async function listen(handlers: Handlers, options: ListenOptions): Promise<HttpServer> {
+  const { bounds = SERVER_LIMITS, tls } = options
+  const server = tls === undefined ? createServer(bounds) : createSecureServer(bounds, tls)
+  // with a door, connections of the port reach the server through it
+  const serve = (socket: Socket): void => void server.emit('connection', socket)
+  const onPort: PortServer = tls?.door === undefined ? server : createDoor(tls.door(serve))
   const openResponses = new Set<ServerResponse>()
   const sockets = new Set<Socket>()
+  const used = new WeakSet<Socket>()
   let isStopping = false
   const onRequest: Handler = (req, res) => {
     const { socket } = req // a handler that stops reading the body destroys the request, and `req.socket` is null then
     openResponses.add(res)
+    used.add(socket)
     res.once('close', () => {
       openResponses.delete(res)
       if (isStopping) server.closeIdleConnections()
@@ -77,7 +101,7 @@ export async function listen(
       handlers.onInvalid?.({ peer: socket.remoteAddress ?? '', status: res.statusCode })
     } else handlerOf(handlers, req.url ?? '')(req, res)
   }
-  server.on('connection', (socket) => {
+  server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
@@ -89,17 +113,18 @@ export async function listen(
     const status = answerClientError(error, socket, handlers.publicUrl)
     if (status !== null) handlers.onInvalid?.({ peer, status })
   })
-  await open(server, port, host)
+  await open(onPort, options)
   return {
-    port: (server.address() as AddressInfo).port,
+    port: (onPort.address() as AddressInfo).port,
     stop: async (graceMs) => {
       isStopping = true
       const closed = new Promise<void>((resolve) => {
-        server.close(() => resolve())
+        onPort.close(() => resolve())
       })
+      if (onPort !== server) server.close()
       for (const res of openResponses) res.shouldKeepAlive = false // answers "Connection: close"
       // preconnected and never used: Node counts these as busy
-      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
+      for (const socket of sockets) if (!used.has(socket)) socket.destroy()
       const timer = setTimeout(() => server.closeAllConnections(), graceMs)
       await closed
       clearTimeout(timer)
@@ -111,20 +136,34 @@ function handlerOf({ byPrefix, app }: Handlers, path: string): Handler {
   return byPrefix.find(([prefix]) => path.startsWith(prefix))?.[1] ?? app
 }
 
-function open(server: Server, port: number, host: string | null): Promise<void> {
+/** A handshake that fails ends its connection, without an answer that nobody could read. */
+function createSecureServer(bounds: typeof SERVER_LIMITS, { findContext, followFallback }: TlsOptions): Server {
+  const server = createTlsServer({
+    ...bounds,
+    minVersion: 'TLSv1.2',
+    handshakeTimeout: bounds.headersTimeout,
+    SNICallback: (name, done) => done(null, findContext(name) ?? undefined),
+  })
+  followFallback((certificate) => server.setSecureContext({ ...certificate, minVersion: 'TLSv1.2' }))
+  server.removeAllListeners('tlsClientError')
+  server.on('tlsClientError', (_, socket) => socket.destroy())
+  return server
+}
+
+function open(server: PortServer, { port, host, setting }: ListenOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(describeListenError(error, port)))
-    const fd = takePassedSocket('HTTP_PORT')
+    server.once('error', (error: NodeJS.ErrnoException) => reject(describeListenError(error, port, setting)))
+    const fd = takePassedSocket(setting)
     const address = fd === null ? { port, ...(host === null ? {} : { host }), backlog: 1024 } : { fd }
     server.listen(address, resolve)
   })
 }
 
-function describeListenError(error: NodeJS.ErrnoException, port: number): Error {
+function describeListenError(error: NodeJS.ErrnoException, port: number, setting: string): Error {
   if (error.code === 'EADDRINUSE')
-    return new ConfigError(`port ${port} is in use; choose another with HTTP_PORT`, { cause: error })
+    return new ConfigError(`port ${port} is in use; choose another with ${setting}`, { cause: error })
   if (error.code === 'EACCES')
-    return new ConfigError(`this user may not listen on port ${port}; choose another with HTTP_PORT`, { cause: error })
+    return new ConfigError(`this user may not listen on port ${port}; choose another with ${setting}`, { cause: error })
   return error
 }
 

@@ -67,7 +67,8 @@ const CHILDREN: Readonly<Record<string, string>> = {
   workspaces: 'id = $1',
 }
 /** Tables of the service itself, without a workspace. */
-const isOfService = (table: string): boolean => table.startsWith('migration') || OF_THE_SERVICE.has(table)
+const isOfService = (table: string): boolean =>
+  /^(?:acme|certificate|migration)/.test(table) || OF_THE_SERVICE.has(table)
 const OF_THE_SERVICE = new Set([
   'leases',
   'dkim_zone_records',

@@ -32,6 +32,7 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: 'workspace', summary: 'create, list, suspend, pause, resume and delete workspaces' },
   { name: 'key', summary: 'create, list and deactivate API keys' },
   { name: 'domain', summary: 'add, verify, list and remove sending domains, rotate their DKIM keys' },
+  { name: 'certificate', summary: 'list, request and renew the certificates of the web and SMTP servers' },
   { name: 'node', summary: 'list, drain, undrain and forget the nodes of the installation' },
   { name: 'retention', summary: 'set how long plans and workspaces store their mail, list what is overdue' },
   { name: 'egress', summary: 'manage the sending IPs and their pools' },

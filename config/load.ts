@@ -109,6 +109,8 @@ export function loadConfig(env: NodeJS.ProcessEnv = environment): Config {
   }
   if (values['mode'] === 'live' && !isPublicName(values['hostname'] as Values['hostname']))
     invalid.push(missingNameText(env))
+  if (values['acmeChallenge'] === 'dns-01' && values['acmeDnsCommand'] === null)
+    invalid.push('ACME_DNS_COMMAND must be the command that publishes TXT records, for ACME_CHALLENGE=dns-01')
   if (invalid.length > 0) throw new ConfigError(`invalid configuration:\n  ${invalid.join('\n  ')}`)
   return derive(values as unknown as Values, env)
 }

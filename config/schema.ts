@@ -6,6 +6,7 @@
  * `NAME_FILE` works for every row: the value is then the trimmed content of that file (for mounted secrets).
  */
 import { apiSettings } from '#config/settings/api.ts'
+import { certificateSettings } from '#config/settings/certificates.ts'
 import { deliverySettings } from '#config/settings/delivery.ts'
 import { dnsSettings } from '#config/settings/dns.ts'
 import { inboundSettings } from '#config/settings/inbound.ts'
@@ -40,6 +41,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   { title: 'Sending IPs', settings: sourceSettings },
   { title: 'DNS', settings: dnsSettings },
   { title: 'TLS', settings: tlsSettings },
+  { title: 'Automatic certificates', settings: certificateSettings },
   { title: 'SMTP submission', settings: submissionSettings },
   { title: 'Inbound mail', settings: inboundSettings },
   { title: 'Tracking', settings: trackingSettings },
@@ -58,6 +60,7 @@ export const SETTINGS = {
   ...sourceSettings,
   ...dnsSettings,
   ...tlsSettings,
+  ...certificateSettings,
   ...submissionSettings,
   ...inboundSettings,
   ...trackingSettings,

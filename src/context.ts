@@ -103,7 +103,9 @@ export function openContext(
     clock: db.clock,
     get encryption() {
       return (encryption ??=
-        keysFor === null ? createEncryption(...loadMasterKeys(config)) : loadRoleEncryption(config, keysFor))
+        keysFor === null
+          ? createEncryption(...loadMasterKeys(config))
+          : loadRoleEncryption(config, withKeys(config, keysFor)))
     },
     get redis() {
       return (redis ??= openRedis(findRedisUrl(), log))
@@ -122,9 +124,20 @@ export function openContext(
   }
 }
 
-/** What only the encryption, or only the api, needs. */
+/** The submission role has keys for certificates only: without them it needs no master key. */
+function withKeys({ acmeChallenge }: Config, roles: readonly KeyRole[]): readonly KeyRole[] {
+  return acmeChallenge === 'off' ? roles.filter((role) => role !== 'submission') : roles
+}
+
+/** What only the encryption, or only one role, needs. */
 function withoutSecrets(config: Config, role: Role): Config {
-  return { ...config, masterKey: null, masterKeyCommand: null, adminToken: role === 'api' ? config.adminToken : null }
+  return {
+    ...config,
+    masterKey: null,
+    masterKeyCommand: null,
+    adminToken: role === 'api' ? config.adminToken : null,
+    acmeEabKey: role === 'worker' ? config.acmeEabKey : null,
+  }
 }
 
 function requireUrl(role: Role, url: string | null): string {

@@ -39,7 +39,8 @@ src/domains: config src src/concurrency src/events src/mail src/net src/platform
 src/providers: config src src/concurrency src/crypto src/events src/net src/platform src/queue src/stores
 src/webhooks: config/settings src src/crypto src/events src/net src/platform src/queue src/stores
 src/egress: config config/settings src src/domains src/platform src/stores src/suppression
-src/going-live: config src src/domains src/egress src/net src/platform src/queue src/stores
+src/certificates: config src src/auth src/concurrency src/crypto src/domains src/platform src/stores
+src/going-live: config src src/certificates src/domains src/egress src/net src/platform src/queue src/stores
 src/imports: src src/contacts src/platform src/stores
 src/scoring: src src/domains src/mail src/platform src/stores
 src/segments: src/contacts src/platform src/stores
@@ -65,7 +66,7 @@ src/automations: config config/settings src src/campaigns src/contacts src/defer
 # process: mail transfer, stages first
 mta/route: config config/settings src/concurrency src/net src/platform
 mta/smtp: src/mail src/net
-mta/smtp-server: config src src/net
+mta/smtp-server: config config/settings src src/certificates src/net src/platform
 mta/sandbox: config mta/smtp-server src src/crypto src/mail src/platform src/sandbox src/stores
 mta/classify: src/mail src/messages
 mta/egress: config src src/auth src/concurrency src/egress src/messages
@@ -92,25 +93,25 @@ mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/concurre
   src/stores
 
 # process: REST API and pages
-api/http: config config/settings src src/auth src/contacts src/deferred-content src/events src/mail src/messages
-  src/metrics src/net src/operator src/platform src/rate-limits src/stores src/submission src/templates src/tracking
-  src/workspaces
+api/http: config config/settings src src/auth src/certificates src/contacts src/deferred-content src/events src/mail
+  src/messages src/metrics src/net src/operator src/platform src/rate-limits src/stores src/submission src/templates
+  src/tracking src/workspaces
 api/openapi: api/http src/events src/platform
 api/pages: api/http src/platform src/subscribe src/tracking
 api/sending: api/http src/auth src/mail src/messages src/net src/platform src/providers src/queue src/submission
   src/templates src/workspaces
-api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns src/concurrency
-  src/contacts src/domains src/egress src/events src/imports src/mail src/messages src/metrics src/net src/operator
-  src/platform src/privacy src/providers src/queue src/retention src/sandbox src/segments src/shaping src/stores
-  src/subscribe src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
-api: api/http api/routes config src src/auth src/concurrency src/contacts src/events src/messages src/net src/operator
-  src/platform src/rate-limits src/stores src/templates src/tracking
+api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns
+  src/concurrency src/contacts src/domains src/egress src/events src/imports src/mail src/messages src/metrics src/net
+  src/operator src/platform src/privacy src/providers src/queue src/retention src/sandbox src/segments src/shaping
+  src/stores src/subscribe src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
+api: api/http api/routes config src src/auth src/certificates src/concurrency src/contacts src/events src/messages
+  src/net src/operator src/platform src/rate-limits src/stores src/templates src/tracking
 
 # process: worker
-worker: config src src/automations src/campaigns src/concurrency src/contacts src/domains src/egress src/going-live
-  src/imports src/messages src/metrics src/net src/operator src/platform src/privacy src/providers src/queue
-  src/retention src/scoring src/stores src/suppression src/templates src/tls-reports src/tracking src/webhooks
-  src/workspaces
+worker: config src src/automations src/campaigns src/certificates src/concurrency src/contacts src/domains src/egress
+  src/going-live src/imports src/messages src/metrics src/net src/operator src/platform src/privacy src/providers
+  src/queue src/retention src/scoring src/stores src/suppression src/templates src/tls-reports src/tracking
+  src/webhooks src/workspaces
 
 # command line
 bin/terminal:
@@ -120,8 +121,8 @@ bin/cli: api/http api/routes bin/supervisor bin/terminal config src src/auth src
   src/templates src/workspaces
 bin/egress: bin/cli bin/terminal config src/domains src/egress src/stores
 bin/queue: bin/cli bin/terminal src src/messages src/operator src/platform src/queue src/shaping
-bin/doctor: bin/terminal config mta/inbound mta/route src/crypto src/domains src/egress src/going-live src/metrics
-  src/net src/operator src/platform src/queue src/retention src/stores src/suppression src/tls-reports
+bin/doctor: bin/terminal config mta/inbound mta/route src/certificates src/crypto src/domains src/egress src/going-live
+  src/metrics src/net src/operator src/platform src/queue src/retention src/stores src/suppression src/tls-reports
 bin/setup: bin/cli bin/supervisor config
 
 # benchmark
@@ -141,9 +142,9 @@ test: bin/supervisor config mta/classify test/support
 # commands
 bin/commands: api api/routes bench bench/harness bin/cli bin/doctor bin/egress bin/queue bin/service bin/setup
   bin/supervisor bin/terminal config config/settings mta mta/classify mta/delivery mta/dry-run mta/egress mta/inbound
-  mta/security src src/auth src/crypto src/domains src/egress src/going-live src/mail src/messages src/net src/operator
-  src/platform src/providers src/queue src/retention src/sandbox src/shaping src/stores src/suppression src/tls-reports
-  src/tracking src/workspaces test worker
+  mta/security src src/auth src/certificates src/crypto src/domains src/egress src/going-live src/mail src/messages
+  src/net src/operator src/platform src/providers src/queue src/retention src/sandbox src/shaping src/stores
+  src/suppression src/tls-reports src/tracking src/workspaces test worker
 
 # main program
 bin: bin/cli bin/commands bin/supervisor bin/terminal config src/platform
@@ -178,7 +179,6 @@ src/scoring: src/contacts
 src/templates: src/workspaces
 src/operator: worker
 src/automations: src/imports
-mta/smtp-server: src/platform
 mta/sandbox: mta/classify
 mta/egress: src/mail src/platform src/stores
 mta/compose: src/crypto src/domains src/platform

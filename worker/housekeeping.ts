@@ -2,6 +2,7 @@
  * Creates partitions ahead of time, finds the weeks with open recipients, and deletes expired rows, such as idempotency
  * keys and webhook logs. Each step can be repeated; a step that fails runs again in the next round.
  */
+import { CERTIFICATE_CLEANUP } from '#src/certificates/certificate-store.ts'
 import { DELETE_UNREAD_SNAPSHOTS } from '#src/contacts/member-snapshots.ts'
 import { DELETE_UNREAD_LIST_SNAPSHOTS } from '#src/stores/list-snapshots.ts'
 import { deleteOldLedgers } from '#src/retention/campaign-ledgers.ts'
@@ -27,6 +28,7 @@ const OLD = [
   `DELETE FROM inbound_reports WHERE id < ${idOfAge('30 days')} AND due_at IS NULL`,
   `DELETE FROM tls_report_arrivals WHERE id < ${idOfAge('7 days')}`, // no inbound server processes them
   `DELETE FROM received_tls_reports WHERE id < ${idOfAge('90 days')}`,
+  ...CERTIFICATE_CLEANUP,
   DELETE_UNREAD_SNAPSHOTS,
   DELETE_UNREAD_LIST_SNAPSHOTS,
   `DELETE FROM api_key_secrets WHERE expires_at < now()`,

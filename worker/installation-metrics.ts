@@ -5,6 +5,7 @@
  * that does not answer delays nothing, and its last known time remains. If PostgreSQL fails, the last metrics are
  * repeated, and those of the queues do not depend on it.
  */
+import { CERTIFICATE_STATES, listCertificates } from '#src/certificates/certificate-store.ts'
 import type { Context } from '#src/context.ts'
 import { createDomainDns } from '#src/domains/domain-dns.ts'
 import { DOMAIN_STATES } from '#src/domains/domain-status.ts'
@@ -37,34 +38,39 @@ export function createInstallationMetrics(ctx: MetricsContext): () => Promise<Me
   }
 }
 
-/** Without certificates. */
+/** Without the expiry of certificates. */
 export async function readInstallationMetrics(ctx: MetricsContext): Promise<MetricSnapshot> {
-  const [warmUp, blocklisted, checks, domains, accounts, nodes] = await Promise.all([
+  const [warmUp, blocklisted, checks, domains, accounts, nodes, certificates] = await Promise.all([
     readWarmUp(ctx),
     readBlocklisted(ctx),
     readChecks(ctx),
     readDomains(ctx),
     readAccounts(ctx),
     readNodes(ctx),
+    listCertificates(ctx.db),
   ])
   return {
     mailstead_source_warm_up_room: warmUp,
     mailstead_source_blocklisted: blocklisted,
     mailstead_source_checks: checks,
+    mailstead_certificates: CERTIFICATE_STATES.map((name) => ({
+      labels: [name],
+      value: certificates.filter(({ state }) => state === name).length,
+    })),
     mailstead_domains: domains,
     mailstead_accounts: accounts,
     mailstead_node_silent_seconds: nodes,
   }
 }
 
-function watchCertificates({ config, log }: MetricsContext): () => MetricSnapshot {
+function watchCertificates({ config, db, log }: MetricsContext): () => MetricSnapshot {
   const expiries = new Map<string, number>()
   const dns = createDomainDns(config)
   let readAtMs = -Infinity
   return () => {
     if (performance.now() - readAtMs >= CERTIFICATES_EVERY_MS) {
       readAtMs = performance.now()
-      readCertificateExpiries(config, dns).then(
+      readCertificateExpiries({ config, dns, readRequested: () => listCertificates(db) }).then(
         (found) => found.forEach(({ host, expiresAt }) => expiries.set(host, expiresAt)),
         (error: unknown) => log.debug({ err: error }, 'failed to read the certificates of the public URLs'),
       )

@@ -3,6 +3,7 @@
  * holds campaigns back or lets them go. Blocklists limit how often they may be queried, so each worker asks them every
  * six hours. Outside of MODE=live nothing is queried, and old findings are removed.
  */
+import { listCertificates } from '#src/certificates/certificate-store.ts'
 import type { Context } from '#src/context.ts'
 import { applyCampaignHold } from '#src/going-live/campaign-hold.ts'
 import { LIVE_CHECK_NAMES, type NamedFinding, runLiveChecks } from '#src/going-live/checks.ts'
@@ -24,7 +25,8 @@ export function createLiveCheckRound(ctx: Context): Round {
     const asksBlocklists = performance.now() - blocklistsAtMs > BLOCKLIST_INTERVAL_MS
     const names = LIVE_CHECK_NAMES.filter((name) => name !== 'blocklists' || asksBlocklists)
     const hasSources = (await listSources(ctx.db)).length > 0
-    const findings = await runLiveChecks({ config: ctx.config, clock: ctx.clock, hasSources }, names)
+    const certificates = await listCertificates(ctx.db)
+    const findings = await runLiveChecks({ config: ctx.config, clock: ctx.clock, hasSources, certificates }, names)
     const changed = await storeLiveFindings(ctx.db, findings, new Date(ctx.clock.now()))
     if (asksBlocklists) blocklistsAtMs = performance.now()
     for (const finding of findings) if (changed.includes(finding.name)) logFinding(ctx, finding)

@@ -14,6 +14,7 @@ import { removeDeleted } from '#src/webhooks/endpoints.ts'
 import { createAccountRound, createGrantRevocationRound } from './accounts.ts'
 import { createAutomationMaintenanceRound } from './automations.ts'
 import { createCampaignRound, createCampaignStartRound } from './campaigns.ts'
+import { createCertificateRound } from './certificates.ts'
 import { createDeadLeaseRound } from './dead-leases.ts'
 import { createDkimZoneRound, createKeyScheduleRound } from './dkim-zone.ts'
 import { createDomainCheckRound, createDomainRemovalRound, createRegistrationRound } from './domains.ts'
@@ -82,6 +83,7 @@ export const LOOPS: readonly LoopRow[] = [
     everyMs: scaled(60 * SECOND, 1 * SECOND),
     createRound: createLiveCheckRound,
   },
+  { name: 'certificates', isTimeless: true, everyMs: 2 * SECOND, createRound: createCertificateRound },
   { name: 'notices', isTimeless: true, everyMs: scaled(10 * SECOND, 1 * SECOND), createRound: createNoticeRound },
 
   // contacts, campaigns and automations

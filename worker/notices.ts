@@ -94,6 +94,13 @@ const SOURCES: readonly ((db: Queryable) => Promise<NewNotice[]>)[] = [
       1 AS count, f.detected_at AS at
     FROM restore_fence f
     WHERE f.detected_at IS NOT NULL`),
+  // one failure passes by itself more often than not
+  noticesFrom(sql`
+    SELECT 'certificate-failing' AS kind, c.name || ' (' || c.use || ')' AS subject,
+      c.failures || ' requests failed; ' || coalesce('the certificate expires ' || ${utc('c.expires_at')},
+        'there is no certificate') || ': ' || c.last_error AS text, 1 AS count, c.failing_since AS at
+    FROM certificates c
+    WHERE c.failures > 1 AND (c.origin = 'operator' OR c.wanted_at > now() - interval '14 days')`),
   noticesFrom(sql`
     SELECT 'outage' AS kind, h.receiver AS subject,
       'suppressions have been held since ' || ${utc('min(h.held_at)')} AS text,

@@ -187,9 +187,7 @@ describe('a slow client', () => {
     it(`${what}: 408 with an error body, and the connection is closed`, async () => {
       const server = await listen(
         { byPrefix: [], publicUrl: '', app: (req) => void req.resume() },
-        0,
-        '127.0.0.1',
-        SHORT,
+        { port: 0, host: '127.0.0.1', setting: 'HTTP_PORT', bounds: SHORT },
       )
       const received = await exchange(server.port, text)
       assert.match(received, /^HTTP\/1\.1 408 [^]*"error":"REQUEST_TIMEOUT"/)
@@ -198,12 +196,7 @@ describe('a slow client', () => {
   it('a body that is read only in part: the response, and the connection is closed', async () => {
     const server = await listen(
       { byPrefix: [], publicUrl: '', app: (req, res) => void answerEarly(req, res) },
-      0,
-      '127.0.0.1',
-      {
-        ...SERVER_LIMITS,
-        lingerMs: 50,
-      },
+      { port: 0, host: '127.0.0.1', setting: 'HTTP_PORT', bounds: { ...SERVER_LIMITS, lingerMs: 50 } },
     )
     const received = await exchange(server.port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nx')
     assert.match(received, /^HTTP\/1\.1 200 [^]*enough$/)

@@ -2,6 +2,7 @@
  * What `start` reports after everything runs: in a live installation what is missing, what to do, and what is held back
  * meanwhile; in a sandbox with a public HOSTNAME, nothing, because a shell exports it without being asked.
  */
+import { listCertificates } from '#src/certificates/certificate-store.ts'
 import { pino } from 'pino'
 import type { PrintLine } from '#bin/supervisor/user-error.ts'
 import { guideOf } from '#bin/doctor/guides.ts'
@@ -23,7 +24,8 @@ export async function reportWhatIsMissing(
   const db = openDb(config.databaseUrl, pino({ level: 'silent' }), 1)
   try {
     const hasSources = (await listSources(db)).length > 0
-    const findings = await runLiveChecks({ config, clock: systemClock, hasSources })
+    const certificates = await listCertificates(db)
+    const findings = await runLiveChecks({ config, clock: systemClock, hasSources, certificates })
     for (const line of missingText(findings)) printLine(line)
   } catch {
     printLine('What is missing could not be checked: mailstead doctor reports it')

@@ -2,6 +2,7 @@
  * What a live installation needs (src/going-live/), checked now and from this machine; the worker checks the same once
  * a minute. Without MODE nothing is held back because of it, so a failure is a warning then.
  */
+import { listCertificates } from '#src/certificates/certificate-store.ts'
 import { LIVE_CHECK_NAMES, type LiveCheckName, runLiveChecks } from '#src/going-live/checks.ts'
 import { listSources } from '#src/egress/sources.ts'
 import { systemClock } from '#src/platform/clock.ts'
@@ -18,7 +19,8 @@ function createCheck(name: LiveCheckName): DoctorCheck {
     run: async ({ config, db }) => {
       if (config.isSandbox) return skipped('no mail leaves a sandbox')
       const hasSources = db !== null && (await listSources(db)).length > 0
-      const [finding] = await runLiveChecks({ config, clock: systemClock, hasSources }, [name])
+      const certificates = db === null ? [] : await listCertificates(db)
+      const [finding] = await runLiveChecks({ config, clock: systemClock, hasSources, certificates }, [name])
       if (finding === undefined) return skipped('not checked')
       const { status, detail, todo, holds } = finding
       const effect = status === 'failed' && holds && config.isLive ? '; campaigns are held back until it is fixed' : ''

@@ -29,6 +29,15 @@ const QUESTIONS: readonly Question[] = [
     text: 'Public https URL of the API and of unsubscribe links',
     suggest: ({ MAILSTEAD_HOSTNAME: name = '' }) => (name === '' ? '' : `https://${name}`),
   },
+  {
+    setting: 'acmeChallenge',
+    text: 'Request certificates automatically (http-01, tls-alpn-01, dns-01), or off for files or a proxy',
+    suggest: () => 'off',
+  },
+  { setting: 'acmeEmail', text: 'Address for messages of the certificate authority; empty: none' },
+  { setting: 'acmeDnsCommand', text: 'Command that publishes TXT records' },
+  { setting: 'httpsPort', text: 'Port of the API with https; empty: a proxy in front has it', suggest: () => '443' },
+  { setting: 'httpRedirectPort', text: 'Port that redirects to https and answers http-01', suggest: () => '80' },
   { setting: 'trustProxy', text: 'Number of proxies in front of the API' },
   { setting: 'tlsCertFile', text: 'Certificate for SMTP, a PEM file; empty: self-signed' },
   { setting: 'tlsKeyFile', text: 'Key of that certificate' },
@@ -46,13 +55,27 @@ export async function askQuestions(io: CommandIo, old: SavedSettings): Promise<S
     for (const question of QUESTIONS) {
       const { env } = SETTINGS[question.setting]
       if (question.setting !== 'mode' && answers['MODE'] === 'sandbox') break
-      if (question.setting === 'tlsKeyFile' && answers['TLS_CERT_FILE'] === '') continue
+      if (!isAsked(question.setting, answers)) continue
       answers[env] = await ask(terminal, io, question, old[env] ?? question.suggest?.(answers) ?? '')
     }
     return answers
   } finally {
     terminal.close()
   }
+}
+
+/** Whether the answers before leave the question open. */
+function isAsked(setting: keyof typeof SETTINGS, answers: SavedSettings): boolean {
+  const challenge = answers['ACME_CHALLENGE'] ?? 'off'
+  const conditions: Partial<Record<keyof typeof SETTINGS, boolean>> = {
+    acmeEmail: challenge !== 'off',
+    acmeDnsCommand: challenge === 'dns-01',
+    httpsPort: challenge !== 'off',
+    httpRedirectPort: challenge !== 'off' && (answers['HTTPS_PORT'] ?? '') !== '',
+    tlsCertFile: challenge === 'off',
+    tlsKeyFile: (answers['TLS_CERT_FILE'] ?? '') !== '',
+  }
+  return conditions[setting] ?? true
 }
 
 async function ask(terminal: Interface, io: CommandIo, { setting, text }: Question, usual: string): Promise<string> {

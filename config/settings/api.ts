@@ -14,6 +14,22 @@ export const apiSettings = {
     read: text,
     description: 'Address to listen on. If it is not set, all addresses.',
   }),
+  httpsPort: optional({
+    env: 'HTTPS_PORT',
+    read: port,
+    description:
+      'Port of the same API and pages over TLS, usually 443. The certificates are requested automatically ' +
+      '(`ACME_CHALLENGE`), or `TLS_CERT_FILE` is used. If it is not set, a proxy in front has to provide TLS.',
+    guide: 'certificates',
+  }),
+  httpRedirectPort: optional({
+    env: 'HTTP_REDIRECT_PORT',
+    read: port,
+    description:
+      'Port, usually 80, that redirects browsers to https and answers challenges of the authority. ' +
+      'If it is not set, none.',
+    guide: 'certificates',
+  }),
   publicUrl: optional({
     env: 'PUBLIC_URL',
     read: url,

@@ -1,5 +1,5 @@
 /** SMTP submission by programs. */
-import { choice, count, port, relayNetworks } from './readers.ts'
+import { choice, cidrs, count, port, relayNetworks } from './readers.ts'
 import { setting } from './setting.ts'
 
 export const submissionSettings = {
@@ -30,6 +30,15 @@ export const submissionSettings = {
     default: '2000',
     description: 'Connections that one process accepts on the submission ports. One network may open a fifth of them.',
     guide: 'smtp-submission',
+  }),
+  proxyProtocolNetworks: setting({
+    env: 'PROXY_PROTOCOL_NETWORKS',
+    read: cidrs,
+    default: '',
+    description:
+      'Networks of proxies in front of the submission and inbound ports. A connection from them must begin with a ' +
+      'header of the PROXY protocol (version 1 or 2), which names the client. If it is not set, none.',
+    guide: 'behind-a-proxy',
   }),
   submissionPlainLogin: setting({
     env: 'SUBMISSION_PLAIN_LOGIN',

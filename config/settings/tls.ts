@@ -6,7 +6,9 @@ export const tlsSettings = {
   tlsCertFile: optional({
     env: 'TLS_CERT_FILE',
     read: text,
-    description: 'Certificate of the SMTP servers, in PEM with its chain. If it is not set, a self-signed one.',
+    description:
+      'Certificate of the SMTP servers, in PEM with its chain. If it is not set, one that is requested automatically ' +
+      '(`ACME_CHALLENGE`), or a self-signed one.',
   }),
   tlsKeyFile: optional({
     env: 'TLS_KEY_FILE',

@@ -96,12 +96,12 @@ export async function startInbound(
       throw error
     },
   )
-  const certificateWatch = watchServerCertificate(ctx, certificate, (renewed) => listener.updateCertificate(renewed))
+  const certificates = watchServerCertificate({ ctx, initial: certificate, onChange: listener.updateCertificate })
   return {
     port: listener.port,
     refuseConnections: (isRefused) => listener.refuseConnections(isRefused),
     stop: async () => {
-      certificateWatch.stop()
+      await certificates.stop()
       await listener.stop()
       await reportBatcher.drain()
       await Promise.all([reportPolling.stop(), tlsReportPolling.stop()])

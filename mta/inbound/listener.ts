@@ -18,7 +18,8 @@ import type {
   SMTPServerSession,
 } from 'smtp-server'
 import { openPort, type OpenPort } from '#mta/smtp-server/listener.ts'
-import { PromptServer } from '#mta/smtp-server/prompt-greeting.ts'
+import { type PeerOptions, PromptServer } from '#mta/smtp-server/prompt-greeting.ts'
+import type { ProxiedPeer } from '#mta/smtp-server/proxy-header.ts'
 import type { Certificate } from '#mta/smtp-server/self-signed-certificate.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
@@ -32,7 +33,7 @@ import type { MailFromNames } from './mail-from-names.ts'
 export interface InboundListener {
   readonly port: number
   /** New connections use this certificate. */
-  updateCertificate(certificate: Certificate): void
+  readonly updateCertificate: (certificate: Certificate) => void
   /** Whether new connections are closed at once; conversations under way end normally. */
   refuseConnections(isRefused: boolean): void
   /** Stops accepting connections, waits CLOSE_MS for open transactions, then closes all connections. */
@@ -83,9 +84,13 @@ export async function startInboundListener(deps: InboundListenerDeps): Promise<I
   const connections = createConnections(
     createConnectionsPerNetwork(Math.ceil(config.inboundConnections * SHARE_PER_NETWORK)),
   )
-  const server = createServer(deps, connections)
   let isRefusing = false
-  server.server.on('connection', (socket: Socket) => (isRefusing ? socket.destroy() : connections.track(socket)))
+  const admit = (socket: Socket, peer: ProxiedPeer): boolean => {
+    if (!isRefusing) return connections.track(socket, peer)
+    socket.destroy()
+    return false
+  }
+  const server = createServer(deps, connections, admit)
   const { port, handle } = deps.open
   server.listen(handle)
   await once(server.server, 'listening')
@@ -105,15 +110,17 @@ export async function startInboundListener(deps: InboundListenerDeps): Promise<I
   }
 }
 
-function createServer(deps: InboundListenerDeps, connections: Connections): SMTPServer {
-  const server = new PromptServer({
+function createServer(deps: InboundListenerDeps, connections: Connections, admit: PeerOptions['admit']): SMTPServer {
+  const { config, log } = deps.ctx
+  const options: SMTPServerOptions = {
     ...serverOptions(deps),
     onMailFrom: (address, _session, reply) => reply(validateMailParameters(address)),
     onRcptTo: ({ address }, session, reply) =>
       void validateRecipient(deps, address, session).then((error) => reply(error), reply),
     onData: (stream, session, reply) => void acceptMail(deps, stream, session).then((text) => reply(null, text), reply),
     onClose: ({ remoteAddress, remotePort }) => connections.release(`${remoteAddress}:${remotePort}`),
-  })
+  }
+  const server = new PromptServer(options, { proxyNetworks: config.proxyProtocolNetworks, log, admit })
   server.on('error', (error) => deps.ctx.log.debug({ err: error }, 'inbound SMTP connection failed'))
   return server
 }
@@ -176,7 +183,8 @@ function validateMailParameters({ args }: SMTPServerAddress): ReplyError | null 
 
 /** The open sockets. smtp-server removes all listeners from a socket at STARTTLS; `onClose` reports its end instead. */
 interface Connections {
-  track(socket: Socket): void
+  /** False if its network has too many; it is closed then. */
+  track(socket: Socket, peer: ProxiedPeer): boolean
   release(key: string): void
   destroyAll(): void
 }
@@ -189,14 +197,13 @@ function createConnections(peers: ConnectionsPerNetwork): Connections {
     releaseByKey.delete(key)
   }
   return {
-    track: (socket) => {
-      const address = (socket.remoteAddress ?? '').replace(/^::ffff:/i, '')
+    track: (socket, { address, port }) => {
       if (!peers.add(address)) {
         socket.end('421 4.7.0 Too many connections from your network, try again later\r\n')
         socket.destroySoon()
-        return
+        return false
       }
-      const key = `${address}:${socket.remotePort}`
+      const key = `${address}:${port}`
       const deadline = setTimeout(() => socket.destroy(), MAX_CONNECTION_MS)
       sockets.add(socket)
       releaseByKey.set(key, () => {
@@ -205,6 +212,7 @@ function createConnections(peers: ConnectionsPerNetwork): Connections {
         peers.remove(address)
       })
       socket.once('close', () => release(key))
+      return true
     },
     release,
     destroyAll: () => {

@@ -1,11 +1,14 @@
 /**
  * smtp-server without its delay of 100 ms before each greeting, which exists to detect clients that talk too soon and
- * which no option turns off (docs/decisions/011-greeting-without-delay.md). It overrides members that are public in the
- * types but not documented; the version of smtp-server is pinned.
+ * which no option turns off (docs/decisions/011-greeting-without-delay.md), and with the PROXY protocol of proxies that
+ * are trusted (client-peer.ts). It overrides members that are public in the types but not documented; the version of
+ * smtp-server is pinned.
  */
 import type { Socket } from 'node:net'
-import { SMTPServer } from 'smtp-server'
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import { findPeer, isProxied, type PeerSettings } from './client-peer.ts'
+import type { ProxiedPeer } from './proxy-header.ts'
 
 export class PromptConnection extends SMTPConnection {
   #isGreeted = false
@@ -23,7 +26,36 @@ export class PromptConnection extends SMTPConnection {
   }
 }
 
-export class PromptServer extends SMTPServer {
+export interface PeerOptions extends PeerSettings {
+  /** Called with each client before its greeting. False: it is refused, and the callee has closed the connection. */
+  readonly admit: (socket: Socket, peer: ProxiedPeer) => boolean
+}
+
+/** Finds out who is connected before smtp-server sees the connection. */
+export class PeerServer extends SMTPServer {
+  readonly #peers: PeerOptions
+  #count = 0
+
+  constructor(options: SMTPServerOptions, peers: PeerOptions) {
+    super(options)
+    this.#peers = peers
+  }
+
+  /** smtp-server then guards the time until the greeting: it counts the connection, and ends it at a stop. */
+  override _expectsProxyHeader(socket: Socket): boolean {
+    return isProxied(this.#peers, socket)
+  }
+
+  /** The id is for the log of smtp-server, which is off. */
+  override _handleProxy(socket: Socket, next: Parameters<SMTPServer['_handleProxy']>[1]): void {
+    findPeer(this.#peers, socket, (peer) => {
+      if (!this.#peers.admit(socket, peer)) return
+      next(null, { id: String(++this.#count), remoteAddress: peer.address, remotePort: peer.port })
+    })
+  }
+}
+
+export class PromptServer extends PeerServer {
   override connect(socket: Socket, options?: SMTPConnectionOptions | null): void {
     const connection = new PromptConnection(this, socket, options ?? null)
     this.connections.add(connection)

@@ -7,7 +7,8 @@ import { systemClock } from '#src/platform/clock.ts'
 import { type Certificate, loadSelfSignedCertificate } from './self-signed-certificate.ts'
 import { openLog } from '#src/platform/log.ts'
 import { until } from '#test/support/until.ts'
-import { loadServerCertificate, watchServerCertificate } from './server-certificate.ts'
+import { watchCertificateFiles } from '#src/certificates/certificate-files.ts'
+import { loadServerCertificate } from './server-certificate.ts'
 
 describe('the certificate of the SMTP servers', () => {
   let dataDir: string
@@ -53,9 +54,8 @@ describe('the certificate of the SMTP servers', () => {
     const shown = await load(files.tlsCertFile, files.tlsKeyFile)
     write(renewed)
     const reloaded: Certificate[] = []
-    const config = { dataDir, serverName: 'mta.example.com', ...files }
-    const watching = watchServerCertificate(
-      { config, clock: systemClock, log: openLog({ logLevel: 'silent' }, 'test') },
+    const watching = watchCertificateFiles(
+      { config: files, log: openLog({ logLevel: 'silent' }, 'test') },
       shown,
       (one) => reloaded.push(one),
     )

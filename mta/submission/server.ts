@@ -1,5 +1,5 @@
 /**
- * smtp-server, adapted to a submission port. It differs in seven ways for which smtp-server has no option:
+ * smtp-server, adapted to a submission port. It differs in six ways for which smtp-server has no option:
  * - The greeting is sent at once (mta/smtp-server/prompt-greeting.ts): the delay would limit a client that connects for
  * each message to ten messages a second.
  * - AUTH is neither offered nor accepted where the password would cross the network in plain text.
@@ -9,13 +9,12 @@
  * - After QUIT nothing is read: most programs have disconnected by then, and handling that as an error costs more than
  * the reply.
  * - An address without angle brackets is accepted, as old programs send it.
- * - The connection id is a counter, not random: a client that connects for each message pays for both.
  */
 import type { Socket } from 'node:net'
-import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
+import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server'
 import type { SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
 import type { Clock } from '#src/platform/clock.ts'
-import { PromptConnection } from '#mta/smtp-server/prompt-greeting.ts'
+import { type PeerOptions, PeerServer, PromptConnection } from '#mta/smtp-server/prompt-greeting.ts'
 import { isLoopback } from '#src/net/address-policy.ts'
 import type { SubmissionSender } from '#src/submission/sender.ts'
 
@@ -96,27 +95,24 @@ function withAngleBrackets(command: Buffer): Buffer {
   return Buffer.from(command.toString('latin1').replace(BARE_ADDRESS, '$1:<$2>'), 'latin1')
 }
 
-export class SubmissionServer extends SMTPServer {
+interface ServerOptions {
+  readonly mayLogInPlain: boolean
+  readonly clock: Clock
+  readonly peers: PeerOptions
+}
+
+export class SubmissionServer extends PeerServer {
   readonly mayLogInPlain: boolean
   readonly clock: Clock
   readonly #connections = new WeakMap<SMTPServerSession, SubmissionConnection>()
   readonly #sweeper: NodeJS.Timeout
-  #count = 0
 
-  constructor(
-    options: SMTPServerOptions,
-    { mayLogInPlain, clock }: { readonly mayLogInPlain: boolean; readonly clock: Clock },
-  ) {
-    super(options)
+  constructor(options: SMTPServerOptions, { mayLogInPlain, clock, peers }: ServerOptions) {
+    super(options, peers)
     this.mayLogInPlain = mayLogInPlain
     this.clock = clock
     this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS).unref()
     this.server.once('close', () => clearInterval(this.#sweeper))
-  }
-
-  /** No PROXY header is expected. The id is for the log of smtp-server, which is off. */
-  override _handleProxy(_socket: Socket, next: Parameters<SMTPServer['_handleProxy']>[1]): void {
-    next(null, { id: String(++this.#count) })
   }
 
   override connect(socket: Socket, options?: SMTPConnectionOptions | null): void {

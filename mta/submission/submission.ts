@@ -10,6 +10,8 @@ import type { SMTPServerOptions } from 'smtp-server'
 import { loadPlans } from '#config/plans.ts'
 import { createConnectionsPerNetwork } from '#mta/smtp-server/connections-per-network.ts'
 import { openPorts, type OpenPort } from '#mta/smtp-server/listener.ts'
+import type { PeerOptions } from '#mta/smtp-server/prompt-greeting.ts'
+import type { ProxiedPeer } from '#mta/smtp-server/proxy-header.ts'
 import type { Certificate } from '#mta/smtp-server/self-signed-certificate.ts'
 import { loadServerCertificate, watchServerCertificate } from '#mta/smtp-server/server-certificate.ts'
 import { createKeyring } from '#src/auth/keys.ts'
@@ -78,25 +80,30 @@ export async function startSubmission(
     metrics,
   }
   const ports = createListeners(ctx, certificate)
+  const renewing = watchServerCertificate({
+    ctx: base,
+    initial: certificate,
+    onChange: (renewed) => ports.useCertificate(renewed),
+  })
   const close = async (): Promise<void> => {
+    await renewing.stop()
     await ports.close()
     await ctx.acceptor.drain()
     await Promise.allSettled([ctx.keyring.stop(), ctx.rate.stop(), ctx.renderer.stop()])
   }
   const { config } = base
   try {
+    await renewing.loaded
     const plain = await ports.listen(open.plain, false)
     const tls = await ports.listen(open.tls, true)
     const alt = await ports.listen(open.alt, false)
     base.log.info({ plain, tls, alt }, 'submission is listening')
-    const renewing = watchServerCertificate(base, certificate, (renewed) => ports.useCertificate(renewed))
     const listening = { plain, tls, alt }
     if (!publishPorts(config, listening))
       base.log.warn('failed to write the submission ports to DATA_DIR; commands of the CLI cannot find them')
-    const stop = (): Promise<void> => {
-      renewing.stop()
+    const stop = async (): Promise<void> => {
       removePorts(config, listening)
-      return close()
+      await close()
     }
     return { ports: listening, refuseConnections: (isRefused) => ports.refuse(isRefused), stop }
   } catch (error) {
@@ -125,19 +132,23 @@ function createListeners(ctx: SubmissionContext, certificate: Certificate): Subm
     mailstead_suppressed_recipients_total: [{ labels: ['accepting'], value: ctx.acceptor.batches.suppressed }],
   }))
   let isRefusing = false
-  const onConnection = (socket: Socket): void => {
-    const address = (socket.remoteAddress ?? '').replace(/^::ffff:(?=\d)/, '')
-    if (isRefusing || !networks.add(address)) return void socket.destroy()
+  let current = certificate
+  const admit = (socket: Socket, { address }: ProxiedPeer): boolean => {
+    if (isRefusing || !networks.add(address)) {
+      socket.destroy()
+      return false
+    }
     sockets.add(socket)
     socket.once('close', () => {
       sockets.delete(socket)
       networks.remove(address)
     })
+    return true
   }
+  const peers: PeerOptions = { proxyNetworks: ctx.config.proxyProtocolNetworks, log: ctx.log, admit }
   return {
     listen: async ({ port, handle }, isTls) => {
-      const server = createServer(ctx, certificate, isTls)
-      server.server.on('connection', onConnection)
+      const server = createServer(ctx, { certificate: current, isTls, peers })
       servers.push(server)
       server.listen(handle)
       await once(server.server, 'listening')
@@ -147,6 +158,7 @@ function createListeners(ctx: SubmissionContext, certificate: Certificate): Subm
       isRefusing = isRefused
     },
     useCertificate: (renewed) => {
+      current = renewed
       for (const server of servers) server.updateSecureContext(renewed)
     },
     close: async () => {
@@ -165,14 +177,20 @@ function createListeners(ctx: SubmissionContext, certificate: Certificate): Subm
   }
 }
 
-function createServer(ctx: SubmissionContext, certificate: Certificate, isTls: boolean): SubmissionServer {
+interface PortServer {
+  readonly certificate: Certificate
+  readonly isTls: boolean
+  readonly peers: PeerOptions
+}
+
+function createServer(ctx: SubmissionContext, { certificate, isTls, peers }: PortServer): SubmissionServer {
   const server: SubmissionServer = new SubmissionServer(
     {
       ...optionsOf(ctx, certificate),
       secure: isTls,
       ...createHandlers(ctx, (session) => server.connectionOf(session)),
     },
-    { mayLogInPlain: ctx.config.submissionPlainLogin === 'anywhere', clock: ctx.clock },
+    { mayLogInPlain: ctx.config.submissionPlainLogin === 'anywhere', clock: ctx.clock, peers },
   )
   // without a listener, one failed TLS handshake ends the process
   server.on('error', (error) => ctx.log.debug({ err: error }, 'connection error of a submission client'))

@@ -12,6 +12,9 @@ const RIGHTS: readonly [Purpose, reads: readonly KeyRole[], writes: readonly Key
   ['account-secret', ['outbound', 'worker'], ['outbound', 'worker', 'api']],
   ['webhook', ['worker'], ['worker', 'api']],
   ['oauth-verifier', ['api'], ['api']],
+  ['acme-account', ['worker'], ['worker']],
+  ['certificate-web', ['api'], ['api', 'worker']],
+  ['certificate-smtp', ['submission', 'inbound'], ['submission', 'inbound', 'worker']],
   ['operator', [], []],
 ]
 const ROLES: readonly KeyRole[] = ['api', 'outbound', 'submission', 'inbound', 'sandbox', 'worker']
@@ -39,7 +42,7 @@ describe('encryption', () => {
       })
     }
 
-  it('gives submission no key at all, and inbound none that decrypts', () => {
+  it('gives submission and inbound no key that decrypts, but that of their certificates', () => {
     const [submission, inbound] = (['submission', 'inbound'] as const).map((role) =>
       createRoleEncryption([MASTER], [role]),
     )

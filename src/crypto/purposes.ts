@@ -39,6 +39,10 @@ const ROWS = {
   'unsubscribe-pace': { keys: ['api'] },
   'view-pace': { keys: ['api'] },
   'tls-reports-pace': { keys: ['inbound', 'api'] },
+  'acme-account': { keys: ['worker'] },
+  // private keys of certificates: the worker requests them, and can read none of them later
+  'certificate-web': { keys: ['api'], seal: ['worker'] },
+  'certificate-smtp': { keys: ['submission', 'inbound'], seal: ['worker'] },
   // operator.json, which only `start` reads
   operator: { keys: [] },
 } as const satisfies Record<string, PurposeRow>

@@ -1,12 +1,14 @@
 /**
  * The certificates that others see: those of the public URLs, read from outside over TLS, and that of SMTP, read from
- * TLS_CERT_FILE. Only a certificate that was shown is evidence; a host that does not answer from here, or refuses, may
- * answer others: many routers do not lead their public address back inside.
+ * TLS_CERT_FILE, or what was requested from an authority. Only a certificate that was shown is evidence; a host that
+ * does not answer from here, or refuses, may answer others: many routers do not lead their public address back inside.
  */
 import { X509Certificate } from 'node:crypto'
 import { connect, rootCertificates, type PeerCertificate, type TLSSocket } from 'node:tls'
 import type { Config } from '#config/load.ts'
 import { readAuthorities, readSettingText } from '#config/setting-file.ts'
+import type { CertificateStatus } from '#src/certificates/certificate-store.ts'
+import { type CertificateUse, neededSmtpCertificate, neededWebCertificates } from '#src/certificates/needed-names.ts'
 import type { DomainDns } from '#src/domains/domain-dns.ts'
 import { combineFindings, failed, type LiveFinding, ok, skipped, unknown, warning } from './finding.ts'
 import { publicUrlsOf, type UrlSettings } from './public-urls.ts'
@@ -98,20 +100,57 @@ function readCertificate({ extraCaFile }: CertificateSettings, target: TlsTarget
   return promise.finally(() => socket.destroy())
 }
 
-type SmtpSettings = Pick<Config, 'tlsCertFile' | 'serverName'>
+/** Null if the certificates of the URLs are not requested automatically, or each was issued. */
+export function checkRequestedCertificates(
+  config: Parameters<typeof neededWebCertificates>[0],
+  certificates: readonly CertificateStatus[],
+): LiveFinding | null {
+  const missing = neededWebCertificates(config).filter(({ use, name }) => {
+    const expiresAt = find(certificates, use, name)?.expiresAt ?? null
+    return expiresAt === null
+  })
+  if (missing.length === 0) return null
+  return failed(
+    missing.map(({ name }) => whyMissing(name, find(certificates, 'web', name))).join('; '),
+    'wait a minute; if it stays so, mailstead certificate list gives the reason',
+  )
+}
+
+function find(
+  certificates: readonly CertificateStatus[],
+  wantedUse: CertificateUse,
+  wantedName: string,
+): CertificateStatus | undefined {
+  return certificates.find(({ use, name }) => use === wantedUse && name === wantedName)
+}
+
+function whyMissing(name: string, found: CertificateStatus | undefined): string {
+  const reason = found?.lastError ?? 'it is requested'
+  return `there is no certificate for ${name} yet: ${reason}`
+}
+
+type SmtpSettings = Parameters<typeof neededSmtpCertificate>[0]
 
 export interface CertificateExpiry {
-  /** Host and port of a public URL, or `smtp`. */
+  /** Host and port of a public URL, `smtp`, or `tracking` for the earliest of customers' tracking names. */
   readonly host: string
   /** Epoch ms. */
   readonly expiresAt: number
 }
 
+interface ExpirySources {
+  readonly config: CertificateSettings & SmtpSettings
+  readonly dns: DomainDns
+  /** The certificates that are requested automatically. */
+  readonly readRequested: () => Promise<readonly CertificateStatus[]>
+}
+
 /** For metrics. A certificate that cannot be read is left out. */
-export async function readCertificateExpiries(
-  config: CertificateSettings & SmtpSettings,
-  dns: DomainDns,
-): Promise<readonly CertificateExpiry[]> {
+export async function readCertificateExpiries({
+  config,
+  dns,
+  readRequested,
+}: ExpirySources): Promise<readonly CertificateExpiry[]> {
   const urls = publicUrlsOf(config).filter(([, url]) => url.protocol === 'https:')
   const web = await Promise.all(
     urls.map(async ([, { host, hostname, port }]): Promise<CertificateExpiry[]> => {
@@ -123,7 +162,24 @@ export async function readCertificateExpiries(
     }),
   )
   const smtp = smtpExpiry(config)
-  return [...web.flat(), ...(smtp === null ? [] : [{ host: 'smtp', expiresAt: smtp }])]
+  const files = smtp === null ? [] : [{ host: 'smtp', expiresAt: smtp }]
+  const requested = await readRequested()
+  return [
+    ...web.flat(),
+    ...files,
+    ...earliestOf('smtp', files.length > 0 ? [] : requested.filter(({ use }) => use === 'smtp')),
+    ...earliestOf(
+      'tracking',
+      requested.filter(({ origin }) => origin === 'tracking'),
+    ),
+  ]
+}
+
+function earliestOf(host: string, certificates: readonly CertificateStatus[]): CertificateExpiry[] {
+  const times = certificates
+    .filter(({ state }) => state !== 'unused')
+    .flatMap(({ expiresAt }) => (expiresAt === null ? [] : [expiresAt.getTime()]))
+  return times.length === 0 ? [] : [{ host, expiresAt: Math.min(...times) }]
 }
 
 function smtpExpiry({ tlsCertFile }: SmtpSettings): number | null {
@@ -135,8 +191,14 @@ function smtpExpiry({ tlsCertFile }: SmtpSettings): number | null {
 }
 
 /** A self-signed certificate still encrypts; programs that submit mail refuse it. */
-export function checkSmtpCertificate({ tlsCertFile, serverName }: SmtpSettings, now: number): LiveFinding {
-  const todo = `set TLS_CERT_FILE and TLS_KEY_FILE to a certificate for ${serverName}`
+export function checkSmtpCertificate(
+  config: SmtpSettings,
+  certificates: readonly CertificateStatus[],
+  now: number,
+): LiveFinding {
+  if (neededSmtpCertificate(config) !== null) return checkRequestedSmtp(config, certificates, now)
+  const { tlsCertFile, serverName } = config
+  const todo = `set TLS_CERT_FILE and TLS_KEY_FILE to a certificate for ${serverName}, or ACME_CHALLENGE`
   if (tlsCertFile === null) return warning('SMTP has a self-signed certificate: programs that check it refuse it', todo)
   try {
     const certificate = new X509Certificate(readSettingText(tlsCertFile))
@@ -147,4 +209,20 @@ export function checkSmtpCertificate({ tlsCertFile, serverName }: SmtpSettings, 
   } catch (error) {
     return unknown(`TLS_CERT_FILE: ${error instanceof Error ? error.message : String(error)}`)
   }
+}
+
+function checkRequestedSmtp(
+  { serverName }: SmtpSettings,
+  certificates: readonly CertificateStatus[],
+  now: number,
+): LiveFinding {
+  const found = find(certificates, 'smtp', serverName)
+  if (found?.expiresAt === undefined || found.expiresAt === null)
+    return warning(
+      `${whyMissing(serverName, found)}; SMTP has a self-signed one meanwhile`,
+      'wait a minute; if it stays so, mailstead certificate list gives the reason',
+    )
+  const finding = findingOf('SMTP', found.expiresAt.getTime(), now)
+  if (finding.status !== 'ok' || found.lastError === null) return finding
+  return ok(`${finding.detail}; its renewal failed and is repeated: ${found.lastError}`)
 }

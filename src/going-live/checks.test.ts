@@ -71,7 +71,7 @@ describe('the checks of a live installation', () => {
   async function find(name: LiveCheckName, zone: Zone = {}, env: Record<string, string> = {}): Promise<NamedFinding> {
     await fill(zone)
     const clock = { now: () => Date.now() }
-    const [finding] = await runLiveChecks({ config: configOf(env), clock, hasSources: false }, [name])
+    const [finding] = await runLiveChecks({ config: configOf(env), clock, hasSources: false, certificates: [] }, [name])
     return finding ?? assert.fail(name)
   }
   const textOf = ({ status, detail }: NamedFinding): string => `${status}: ${detail}`
@@ -161,7 +161,7 @@ describe('the checks of a live installation', () => {
 
   it('asks nothing about addresses while sources exist', async () => {
     await fill({})
-    const context = { config: configOf({}), clock: { now: () => 0 }, hasSources: true }
+    const context = { config: configOf({}), clock: { now: () => 0 }, hasSources: true, certificates: [] }
     const findings = await runLiveChecks(context, ['PTR', 'forward match', 'EHLO name', 'blocklists'])
     for (const { status } of findings) assert.strictEqual(status, 'skipped')
   })
@@ -178,7 +178,7 @@ describe('the checks of a live installation', () => {
       await fill({})
       const config = configOf({ PUBLIC_URL: `https://${HOST}:${await port()}` })
       const clock = { now: () => Date.now() + offset }
-      const [finding] = await runLiveChecks({ config, clock, hasSources: false }, ['web certificate'])
+      const [finding] = await runLiveChecks({ config, clock, hasSources: false, certificates: [] }, ['web certificate'])
       assert.match(textOf(finding ?? assert.fail()), expected)
     })
   }

@@ -6,7 +6,8 @@
 import type { Config } from '#config/load.ts'
 import type { Clock } from '#src/platform/clock.ts'
 import { createCheckDeps, type CheckDeps } from '#src/egress/source-checks.ts'
-import { checkSmtpCertificate, checkWebCertificates } from './certificates.ts'
+import type { CertificateStatus } from '#src/certificates/certificate-store.ts'
+import { checkRequestedCertificates, checkSmtpCertificate, checkWebCertificates } from './certificates.ts'
 import { checkBounceMx, checkBounceSpf, checkDmarc } from './dns-checks.ts'
 import { type LiveFinding, skipped, unknown } from './finding.ts'
 import { checkOwnAddress, checkPortOut, findOwnAddresses } from './own-address.ts'
@@ -17,6 +18,8 @@ export interface LiveContext {
   readonly clock: Pick<Clock, 'now'>
   /** Whether egress sources exist: their addresses are used then, and have checks of their own. */
   readonly hasSources: boolean
+  /** Those that are requested automatically; empty without ACME, or if they cannot be read. */
+  readonly certificates: readonly CertificateStatus[]
 }
 
 interface CheckInput extends LiveContext {
@@ -35,12 +38,13 @@ interface LiveCheck {
 export const LIVE_CHECKS = {
   'public URLs': { run: ({ config }) => checkPublicUrls(config), holds: true, anchor: '3-https-and-certificates' },
   'web certificate': {
-    run: ({ config, deps, clock }) => checkWebCertificates(config, deps.dns, clock.now()),
+    run: async ({ config, deps, clock, certificates }) =>
+      checkRequestedCertificates(config, certificates) ?? checkWebCertificates(config, deps.dns, clock.now()),
     holds: true,
     anchor: '3-https-and-certificates',
   },
   'SMTP certificate': {
-    run: ({ config, clock }) => checkSmtpCertificate(config, clock.now()),
+    run: ({ config, clock, certificates }) => checkSmtpCertificate(config, certificates, clock.now()),
     holds: false,
     anchor: '3-https-and-certificates',
   },

@@ -98,6 +98,12 @@ export const QUEUE_METRICS = {
     isOptional: true,
     by: 'queue',
   },
+  mailstead_certificates: {
+    type: 'gauge',
+    help: 'Certificates that are requested automatically, by state: valid, waiting, failing, expired, unused.',
+    labels: ['state'],
+    by: 'queue',
+  },
   mailstead_domains: { type: 'gauge', help: 'Sending domains, by status.', labels: ['status'], by: 'queue' },
   mailstead_accounts: { type: 'gauge', help: 'Connected accounts, by status.', labels: ['status'], by: 'queue' },
   mailstead_node_silent_seconds: {

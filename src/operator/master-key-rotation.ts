@@ -30,6 +30,9 @@ export const ENCRYPTED_COLUMNS: readonly EncryptedColumn[] = [
   { table: 'connected_accounts', key: 'id', column: 'access_token', purpose: 'account-secret' },
   { table: 'oauth_states', key: 'id', column: 'verifier', purpose: 'oauth-verifier' },
   { table: 'unconfirmed_grants', key: 'id', column: 'token', purpose: 'unconfirmed-grant' },
+  { table: 'acme_accounts', key: 'id', column: 'private_key', purpose: 'acme-account' },
+  { table: 'certificates', key: 'id', column: 'web_private_key', purpose: 'certificate-web' },
+  { table: 'certificates', key: 'id', column: 'smtp_private_key', purpose: 'certificate-smtp' },
 ]
 
 const SLICE = 200

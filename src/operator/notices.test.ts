@@ -173,6 +173,11 @@ describe('notices', () => {
       VALUES ('a.1.keys.example', 'v=DKIM1', now() - interval '1 hour')
     `)
     await ensurePartitions((statement) => ctx.db.query(statement), Date.now() - 500 * 86_400_000)
+    await ctx.db.query(sql`
+      INSERT INTO certificates (id, use, name, origin, failures, failing_since, last_error)
+      VALUES (gen_random_uuid(), 'web', 'app.example', 'settings', 2, now(), 'DNS problem'),
+        (gen_random_uuid(), 'web', 'once.example', 'settings', 1, now(), 'DNS problem')
+    `)
     await ctx.db.query('UPDATE restore_fence SET detected_at = now(), lost_until = now()')
     const config = { ...ctx.config, isSandbox: false, isLive: true, publicUrl: 'http://localhost' }
     const round = createNoticeRound({ ...ctx, config })
@@ -183,6 +188,7 @@ describe('notices', () => {
       new Set(told.map(([kind, subject, , count]) => `${String(kind)} ${String(subject)} ${String(count)}`)),
       new Set([
         'blocklisted one 1',
+        'certificate-failing app.example (web) 1',
         'database-older PostgreSQL 1',
         'dkim-key keys published by hand 1',
         'dkim-zone DKIM_ZONE 1',
@@ -196,7 +202,7 @@ describe('notices', () => {
         `workspace-paused ${workspaceId} 1`,
       ]),
     )
-    assert.strictEqual(told.length, 12)
+    assert.strictEqual(told.length, 13)
     const page = readFileSync('docs/guides/operations.md', 'utf8')
     for (const [kind, what] of Object.entries(NOTICE_KINDS))
       assert.ok(page.includes(`| \`${kind}\` | ${what}`), `${kind} in docs/guides/operations.md`)

@@ -21,6 +21,8 @@ events: weeks; EVENT_RETENTION_DAYS
 campaign_recipients: deleted; src/retention/campaign-ledgers.ts
 mail_contents: deleted; src/retention/campaign-ledgers.ts
 retention_progress: deleted; src/retention/row-deletion.ts
+certificate_challenges: deleted; src/certificates/certificate-store.ts
+certificates: deleted; src/certificates/certificate-store.ts
 api_key_secrets: deleted; worker/housekeeping.ts
 audit_log: deleted; src/operator/audit-log.ts
 automation_calls: deleted; src/automations/webhook-calls.ts
@@ -102,6 +104,8 @@ templates: objects; they are created by customers
 tls_rules: objects; they are created by the operator
 webhook_endpoints: objects; they are created by customers
 workspaces: objects; they are created by the operator
+acme_accounts: few; one for each authority
+acme_turn: few; one row
 installation: few; one row
 installation_mode: few; one row
 live_checks: few; one for each check
