@@ -66,14 +66,13 @@ const CHILDREN: Readonly<Record<string, string>> = {
   api_key_secrets: 'key_id IN (SELECT id FROM api_keys WHERE workspace_id = $1)',
   workspaces: 'id = $1',
 }
+const OF_OPERATION = ['nodes', 'node_processes', 'dkim_zone_records']
 /** Tables of the service itself, without a workspace. */
 const isOfService = (table: string): boolean =>
   /^(?:acme|certificate|migration)/.test(table) || OF_THE_SERVICE.has(table)
 const OF_THE_SERVICE = new Set([
   'leases',
-  'dkim_zone_records',
-  'nodes',
-  'node_processes',
+  ...OF_OPERATION,
   'restore_fence',
   'store_probe',
   'installation',

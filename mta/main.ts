@@ -16,13 +16,15 @@ import { isDatabaseAway, isUnmigrated } from '#src/stores/db.ts'
 import { startProcessMetrics } from '#src/metrics/process-metrics.ts'
 import type { MetricRegistry } from '#src/metrics/registry.ts'
 import { startClockWatch } from '#src/operator/clock-watch.ts'
-import { startNodeMembership } from '#src/operator/node-membership.ts'
-import { startOutbound } from '#mta/outbound/outbound.ts'
+import { startNodeMembership, type NodeMembership } from '#src/operator/node-membership.ts'
+import { startOutbound, type IsOnHost } from '#mta/outbound/outbound.ts'
 
 interface RunningRole {
   stop(): Promise<void>
   /** Names of the addresses that it sends from. */
   readonly sources?: readonly string[]
+  /** The sources of each other running process that sends. */
+  setOtherSources?(sources: readonly (readonly string[])[]): void
   /** Whether new connections are closed at once, because the node is being drained. */
   refuseConnections?(isRefusing: boolean): void
 }
@@ -31,6 +33,8 @@ export interface MtaOptions {
   readonly stop?: AbortSignal
   /** The built-in receiver uses other ports if those of the settings are in use. */
   readonly anyPort?: boolean
+  /** How to find out whether an address is on this machine; tests run several machines in one. */
+  readonly isOnHost?: IsOnHost | undefined
   /** Called when ports and files are open: the process may give up its rights before it accepts a connection. */
   readonly onOpened?: () => void
 }
@@ -46,6 +50,7 @@ interface RoleDeps {
   readonly redisUrl: string
   readonly metrics: MetricRegistry
   readonly anyPort: boolean
+  readonly isOnHost: IsOnHost | undefined
 }
 
 type StartRole = (ctx: Context, deps: RoleDeps) => Promise<RunningRole & { readonly announced?: Announced }>
@@ -54,7 +59,8 @@ type StartRole = (ctx: Context, deps: RoleDeps) => Promise<RunningRole & { reado
 type OpenRole = (ctx: Context) => Promise<StartRole>
 
 const ROLES: Readonly<Record<string, OpenRole>> = {
-  outbound: () => Promise.resolve((ctx, { redisUrl, metrics }) => startOutbound(ctx, redisUrl, metrics)),
+  outbound: () =>
+    Promise.resolve((ctx, { redisUrl, metrics, isOnHost }) => startOutbound(ctx, redisUrl, metrics, isOnHost)),
   // loaded only where they run: a process that sends needs no parser, certificate or receiver
   inbound: async (opening) => {
     const { openInbound, startInbound } = await import('#mta/inbound/inbound.ts')
@@ -91,7 +97,7 @@ const STARTING_MS = 5000
 export async function main(
   config: Config,
   roles: readonly string[] = ['outbound'],
-  { stop = new AbortController().signal, anyPort = false, onOpened = () => undefined }: MtaOptions = {},
+  { stop = new AbortController().signal, anyPort = false, isOnHost, onOpened = () => undefined }: MtaOptions = {},
 ): Promise<MtaProcess> {
   const unknown = roles.filter((role) => !(role in ROLES))
   if (unknown.length > 0) throw new Error(`no role ${unknown.join(', ')}; the roles are ${ROLE_NAMES.join(', ')}`)
@@ -101,16 +107,9 @@ export async function main(
   const metrics = startProcessMetrics(ctx, roles.join('+'))
   const clockWatch = startClockWatch(ctx, roles.join('+'))
   const running: RunningPart[] = []
-  const node = startNodeMembership(ctx, {
-    roles,
-    sources: () => running.flatMap(({ sources }) => sources()),
-    isDrained: () => running.every(({ isDrained }) => isDrained()),
-    onDraining: (isDraining) => {
-      for (const one of running) one.drain(isDraining)
-    },
-  })
+  const node = joinNode(ctx, roles, running)
   const announced: Record<string, string> = {}
-  const begin = (start: StartRole): ReturnType<StartRole> => start(ctx, { redisUrl, metrics, anyPort })
+  const begin = (start: StartRole): ReturnType<StartRole> => start(ctx, { redisUrl, metrics, anyPort, isOnHost })
   const stopAll = async (): Promise<void> => {
     const shutdown = beginShutdown(ctx.log, MAX_STOP_MS)
     for (const one of running.toReversed()) await shutdown.step(one.role, () => one.stop())
@@ -147,6 +146,21 @@ export async function main(
   return { stop: stopAll, announced }
 }
 
+/** Reports the process, and passes on to its roles what the others report. */
+function joinNode(ctx: Context, roles: readonly string[], running: readonly RunningPart[]): NodeMembership {
+  return startNodeMembership(ctx, {
+    roles,
+    sources: () => running.flatMap(({ sources }) => sources()),
+    isDrained: () => running.every(({ isDrained }) => isDrained()),
+    onDraining: (isDraining) => {
+      for (const one of running) one.drain(isDraining)
+    },
+    onOtherSources: (sources) => {
+      for (const one of running) one.setOtherSources(sources)
+    },
+  })
+}
+
 /** The built-in receiver sends nothing, and starts before the stores. */
 const WITHOUT_MODE = 'sandbox'
 
@@ -156,6 +170,7 @@ interface RunningPart {
   readonly sources: () => readonly string[]
   readonly isDrained: () => boolean
   drain(isDraining: boolean): void
+  setOtherSources(sources: readonly (readonly string[])[]): void
   stop(): Promise<void>
 }
 
@@ -200,6 +215,7 @@ function pausablePart(
     sources: () => (pausable.isStopped ? [] : (current?.sources ?? [])),
     isDrained: () => pausable.isStopped,
     drain: (isDraining) => pausable.setPaused(isDraining),
+    setOtherSources: (sources) => current?.setOtherSources?.(sources),
     stop: () => pausable.stop(),
   }
 }
@@ -211,6 +227,7 @@ function listeningPart(role: string, begun: RunningRole): RunningPart {
     sources: () => [],
     isDrained: () => true,
     drain: (isDraining) => begun.refuseConnections?.(isDraining),
+    setOtherSources: () => undefined,
     stop: () => begun.stop(),
   }
 }

@@ -85,8 +85,8 @@ mta/delivery: config mta/compose mta/egress mta/route mta/sandbox mta/security m
   src/providers src/queue src/stores src/suppression src/tracking
 mta/dry-run: config mta/compose mta/delivery mta/route mta/security mta/smtp mta/transport src src/mail src/net
   src/operator src/platform src/queue src/shaping src/stores src/submission src/suppression src/workspaces
-mta/scheduling: mta/delivery mta/egress mta/route mta/shaping mta/transport src src/concurrency src/egress src/messages
-  src/providers src/queue src/shaping src/stores src/suppression
+mta/scheduling: config mta/delivery mta/egress mta/route mta/shaping mta/transport src src/concurrency src/egress
+  src/messages src/providers src/queue src/shaping src/stores src/suppression
 mta/outbound: config mta/delivery mta/dry-run mta/egress mta/scheduling mta/shaping mta/transport src src/concurrency
   src/messages src/metrics src/queue src/stores src/workspaces
 mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/concurrency src/crypto src/metrics src/operator

@@ -1,17 +1,19 @@
 /**
  * Raises operator notices for stored conditions: receivers and workspaces that a rule suspended, sources that are gone
- * or on a blocklist, DKIM keys that wait for a person, a database that lost changes, suppressions held because of an
- * outage, dead links, and what retention should have deleted. The code that stores these conditions does not know
- * notices. Each round reports all current conditions with their start; reporting one again changes nothing, so any
- * number of workers may do this.
+ * or on a blocklist, pools without a running node, DKIM keys that wait for a person, a database that lost changes,
+ * suppressions held because of an outage, dead links, and what retention should have deleted. The code that stores
+ * these conditions does not know notices. Each round reports all current conditions with their start; reporting one
+ * again changes nothing, so any number of workers may do this.
  */
 import { hostname } from 'node:os'
+import { REGIONS } from '#config/regions.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { findDeadLinks } from '#src/going-live/public-urls.ts'
 import { LATE_MS, readOverdue } from '#src/retention/overdue.ts'
 import { defaultPeriods } from '#src/retention/periods.ts'
+import { SILENT_SECONDS } from '#src/operator/nodes.ts'
 import { clearOldNotices, raiseNotices, type NewNotice } from '#src/operator/notices.ts'
 import { RATE_PAUSE_PREFIX } from '#src/queue/suspensions.ts'
 import { findKeyNotices } from './key-notices.ts'
@@ -59,6 +61,18 @@ async function noticesOfRetention({
     at: new Date(Math.max(Math.floor((nowMs - lateMs) / DAY_MS) * DAY_MS, Math.floor(nowMs / MONTH_MS) * MONTH_MS)),
   }))
 }
+/** A process that reports is running; its node must not be drained. */
+const SENDING_PROCESSES = sql`
+  SELECT p.sources
+  FROM node_processes p
+  JOIN nodes n ON n.name = p.node
+  WHERE 'outbound' = ANY (p.roles)
+    AND NOT n.is_draining
+    AND p.seen_at >= now() - ${SILENT_SECONDS} * interval '1 second'
+`
+const REGION_POOLS = Object.values(REGIONS)
+  .map(({ pool }) => pool)
+  .join(',')
 
 const SOURCES: readonly ((db: Queryable) => Promise<NewNotice[]>)[] = [
   // a receiver may be suspended only for one workspace or one source
@@ -94,6 +108,7 @@ const SOURCES: readonly ((db: Queryable) => Promise<NewNotice[]>)[] = [
       1 AS count, f.detected_at AS at
     FROM restore_fence f
     WHERE f.detected_at IS NOT NULL`),
+<<<<<<< HEAD
   // one failure passes by itself more often than not
   noticesFrom(sql`
     SELECT 'certificate-failing' AS kind, c.name || ' (' || c.use || ')' AS subject,
@@ -101,6 +116,28 @@ const SOURCES: readonly ((db: Queryable) => Promise<NewNotice[]>)[] = [
         'there is no certificate') || ': ' || c.last_error AS text, 1 AS count, c.failing_since AS at
     FROM certificates c
     WHERE c.failures > 1 AND (c.origin = 'operator' OR c.wanted_at > now() - interval '14 days')`),
+=======
+  // while nothing sends at all, no pool is special
+  noticesFrom(sql`
+    SELECT 'no-node-source' AS kind, m.pool AS subject,
+      'no running node has one of its sources (' || string_agg(s.name, ', ' ORDER BY s.name)
+        || '), so the mail of its senders waits; start the node that has them, or add a source to the pool' AS text,
+      1 AS count, max(greatest(s.created_at, s.gone_since)) AS at
+    FROM egress_members m
+    JOIN egress_sources s ON s.id = m.source_id
+    WHERE EXISTS (SELECT FROM (${SENDING_PROCESSES}) p)
+      AND s.paused_at IS NULL
+      AND (
+        m.pool = ANY ('{${REGION_POOLS}}')
+        OR EXISTS (SELECT FROM domains d WHERE d.egress_pool = m.pool)
+        OR EXISTS (SELECT FROM workspaces w WHERE w.egress_pool = m.pool)
+      )
+    GROUP BY m.pool
+    HAVING NOT array_agg(s.name) && (
+      SELECT coalesce(array_agg(source), '{}')
+      FROM (${SENDING_PROCESSES}) p, unnest(p.sources) AS source
+    )`),
+>>>>>>> 68e70120 (scheduling: do not claim mail that another node must send)
   noticesFrom(sql`
     SELECT 'outage' AS kind, h.receiver AS subject,
       'suppressions have been held since ' || ${utc('min(h.held_at)')} AS text,

@@ -9,8 +9,10 @@
  * whether the other is needed.
  */
 import type { Attempt } from '#src/messages/outcome.ts'
-import { NO_SOURCE_REASON } from '#src/egress/sources.ts'
+import { DEFAULT_REGION, REGIONS } from '#config/regions.ts'
+import { NO_RUNNING_SOURCE, NO_SOURCE_REASON } from '#src/egress/sources.ts'
 import { nextDayMs } from '#src/egress/warm-up.ts'
+import { createEgressGroups, type EgressGroups } from './egress-groups.ts'
 import { createWarmUpAllowance, type WarmUpAllowance, type WarmUpTicket } from './warm-up-allowance.ts'
 import { isOnHost, type IsOnHost } from './address-check.ts'
 import { rankSources } from './source-ranking.ts'
@@ -49,6 +51,8 @@ export interface Egress {
   readonly hasSources: boolean
   /** Names of the sources that may send, in any pool. */
   readonly sources: readonly string[]
+  /** Which pools only some processes can send for. */
+  readonly groups: EgressGroups
   choose(leaving: SourceRequest): SourceChoice | Promise<SourceChoice>
   /**
    * Checks which addresses are on this machine, after a connection failed as if one were not. A lost one is not chosen.
@@ -82,6 +86,11 @@ export async function startEgress(ctx: SourceDirectoryContext, isLocal: IsOnHost
   const directory = await openSourceDirectory(ctx, isLocal)
   const state: EgressState = { ctx, directory, allowance: createWarmUpAllowance(ctx) }
   const system: LocalEndpoint = { source: null, address: null, family: null, ehloName: ctx.config.serverName }
+  const groups = createEgressGroups(() => ({
+    pools: directory.pools,
+    defaultPool: REGIONS[DEFAULT_REGION].pool,
+    usable: directory.usable,
+  }))
   const systemChoice: SourceChoice = { kind: 'endpoints', endpoints: [system], finish: () => undefined }
   return {
     system,
@@ -91,6 +100,7 @@ export async function startEgress(ctx: SourceDirectoryContext, isLocal: IsOnHost
     get sources() {
       return directory.usable
     },
+    groups,
     choose: (request) => {
       const sources = directory.sourcesOf(request.pool)
       return sources.length === 0 ? systemChoice : chooseAmong(state, sources, request)
@@ -143,6 +153,7 @@ async function reachableFirst(
 interface Obstacle {
   readonly reason: string
   readonly isWarming?: boolean
+  readonly isAbsent?: boolean
   /** When the obstacle ends, epoch ms, if it is known. */
   readonly untilMs?: number
 }
@@ -165,7 +176,7 @@ async function tryReserve(
   receiver: string,
 ): Promise<UsableSource | Obstacle> {
   if (source.isPaused) return { reason: 'is paused' }
-  if (directory.isAbsent(source.id)) return { reason: 'is not on this machine' }
+  if (directory.isAbsent(source.id)) return { reason: 'is not on this machine', isAbsent: true }
   if (!source.isWarming) return { source, ticket: null }
   const ticket = await allowance.reserve(source.id, receiver)
   return ticket === null ? IS_WARMING : { source, ticket }
@@ -173,7 +184,8 @@ async function tryReserve(
 
 function waitChoice({ ctx }: EgressState, obstacles: readonly Obstacle[], receiver: string): SourceChoice {
   const [now, { retryScale }] = [ctx.clock.now(), ctx.config]
-  const detail = `${NO_SOURCE_REASON} (${obstacles.map(({ reason }) => reason).join(', ')})`
+  const head = obstacles.every(({ isAbsent }) => isAbsent) ? NO_RUNNING_SOURCE : NO_SOURCE_REASON
+  const detail = `${head} (${obstacles.map(({ reason }) => reason).join(', ')})`
   if (!obstacles.some(({ isWarming }) => isWarming))
     return { kind: 'wait', detail, untilMs: retryAtMs(obstacles, now, retryScale) }
   const nextDay = new Date(nextDayMs(now))

@@ -40,6 +40,8 @@ export interface SourceDirectory {
    * The sources of a pool; for an empty pool (as in an installation with one pool) those of the default region's pool.
    */
   sourcesOf(pool: string): readonly PooledSource[]
+  /** The sources of each pool that has any. */
+  readonly pools: ReadonlyMap<string, readonly PooledSource[]>
   isAbsent(id: string): boolean
   /** True when some pool has a source. */
   readonly hasSources: boolean
@@ -96,6 +98,9 @@ export async function openSourceDirectory(ctx: SourceDirectoryContext, isOnHost:
         })
   return {
     sourcesOf: (pool) => state.pools.get(pool) ?? state.pools.get(REGIONS[DEFAULT_REGION].pool) ?? [],
+    get pools() {
+      return state.pools
+    },
     isAbsent: (id) => state.absent.has(id),
     get hasSources() {
       return state.pools.size > 0

@@ -13,10 +13,12 @@ import { createResultHandler, resultOf, type ResultHandler } from '#mta/delivery
 import { journalFolder, openResultJournal, type ResultJournal } from '#mta/delivery/result-journal.ts'
 import { createResultWriter, type ResultWriter } from '#mta/delivery/result-writer.ts'
 import { startDryRunWorker, type DryRunWorker } from '#mta/dry-run/dry-run-worker.ts'
+import type { IsOnHost } from '#mta/egress/address-check.ts'
 import { startEgress } from '#mta/egress/source-choice.ts'
 import type { Postponement } from '#mta/scheduling/claimer.ts'
 import { Dispatcher, findSite } from '#mta/scheduling/dispatcher.ts'
 import type { LeasedRecipient } from '#mta/scheduling/leased-recipients.ts'
+import { createGroupFinder } from '#mta/scheduling/group-finder.ts'
 import { createReadyQueue, type ReadyQueue } from '#mta/scheduling/ready-queue.ts'
 import { SiteQueues } from '#mta/scheduling/site-queues.ts'
 import { createSourceSelection } from '#mta/scheduling/source-selection.ts'
@@ -49,9 +51,13 @@ const LAST_STEPS_MS = 1500
 /** While more results wait for PostgreSQL, nothing more begins. */
 const MAX_UNWRITTEN = 2000
 
+export type { IsOnHost }
+
 export interface Outbound {
   /** Names of the addresses that it sends from. */
   readonly sources: readonly string[]
+  /** The sources of each other running process that sends. */
+  setOtherSources(sources: readonly (readonly string[])[]): void
   /** Conversations may go on for `graceMs`. The whole stop takes less than 30 s. */
   stop(graceMs?: number): Promise<void>
 }
@@ -67,16 +73,18 @@ export async function startOutbound(
   ctx: Context,
   redisUrl: string,
   registry: MetricRegistry = createRegistry(),
+  isLocal?: IsOnHost,
 ): Promise<Outbound> {
   const undo: UndoSteps = []
   // first: with a wrong file nothing is claimed
   const plans = loadPlans(ctx.config.plansFile)
   try {
-    const parts = construct(ctx, redisUrl, { ...(await openParts(ctx, undo)), registry, plans })
+    const parts = construct(ctx, redisUrl, { ...(await openParts(ctx, undo, isLocal)), registry, plans })
     return {
       get sources() {
         return parts.opened.egress.sources
       },
+      setOtherSources: (sources) => parts.opened.egress.groups.setOthers(sources),
       stop: (graceMs = GRACE_MS) => stop(parts, graceMs),
     }
   } catch (error) {
@@ -96,12 +104,12 @@ interface OpenParts {
   readonly throttles: Throttles
 }
 
-async function openParts(ctx: Context, undo: UndoSteps): Promise<OpenParts> {
+async function openParts(ctx: Context, undo: UndoSteps, isLocal: IsOnHost | undefined): Promise<OpenParts> {
   const journal = openResultJournal(ctx, journalFolder(ctx.config))
   undo.push(() => journal.close())
   const lease = await acquireLease(ctx, journal.name)
   undo.push(() => lease.end())
-  const egress = await startEgress(ctx)
+  const egress = await startEgress(ctx, isLocal)
   undo.push(() => egress.stop())
   const suspensions = await watchSuspensions(ctx)
   undo.push(() => suspensions.stop())
@@ -166,7 +174,17 @@ function construct(
   const mayClaim = (): boolean => clockProblem(ctx.db.clock, ctx.config.maxClockSkewSeconds) === null
   const queues: SiteQueues = createQueues(ctx, open, { writer, readyQueue, handleResult, mayClaim })
   const dueSchedule = createDueSchedule(ctx.redis)
-  const dispatcher = new Dispatcher(ctx, { dueSchedule, readyQueue, router, sites, suspensions, queues, mayClaim })
+  const groups = createGroupFinder(ctx, openedPipeline.egress.groups)
+  const dispatcher = new Dispatcher(ctx, {
+    dueSchedule,
+    readyQueue,
+    router,
+    sites,
+    suspensions,
+    queues,
+    mayClaim,
+    groups,
+  })
   const recovery = startJournalRecovery(ctx, {
     folder: journalFolder(ctx.config),
     ownName: journal.name,
@@ -200,6 +218,7 @@ function createQueues(
     lease,
     readyQueue,
     mayClaim,
+    mayClaimGroup: (group) => egress.groups.mayClaim(group),
     claimRecipients: (members) =>
       lease.claim((proof) => claimRecipients(ctx.db, proof, members, new Date(ctx.clock.now()))),
     sources: createSourceSelection({ pipeline, egress, throttles, accounts: pipeline.accounts }),

@@ -22,12 +22,15 @@ import type { LeasedRecipients } from './leased-recipients.ts'
 import type { ClaimLimit, ReadyEntry, ReadyQueue } from './ready-queue.ts'
 import { NO_PAUSE, type SiteQueue } from './site-queue.ts'
 import { surplusReason, type SourceQueue } from './source-queue.ts'
-import type { SiteDestination, SourceSelection } from './source-selection.ts'
+import type { SiteDestination, SourceSelection, SourceSelectionResult } from './source-selection.ts'
 
 const CLAIM_BATCH = 250
 const CONCURRENT_CLAIMS = 2
 /** How long mail waits at most when the receiver suspended its workspace, before RETRY_SCALE. */
 const SUSPENDED_RETRY_MS = 600_000
+
+/** How long it takes until all processes know which sources the others have. */
+const REGROUPED_MS = 2000
 
 /** Until when a released recipient waits, and why. */
 export interface Postponement {
@@ -138,7 +141,7 @@ export class Claimer {
   /** Releases recipients whose domain was suspended after they became ready; the dispatcher then sets them aside. */
   async #releaseSuspended(site: SiteQueue, claimed: readonly ClaimedRecipient[]): Promise<ClaimedRecipient[]> {
     const { isSuspended, releaseClaimed } = this.#deps
-    const suspended = new Set(claimed.filter(({ domain }) => site.isStopped || isSuspended(domain, site.site)))
+    const suspended = new Set(claimed.filter(({ domain }) => site.isStopped || isSuspended(domain, site.name.site)))
     if (suspended.size > 0) await releaseClaimed([...suspended])
     return claimed.filter((one) => !suspended.has(one))
   }
@@ -161,11 +164,13 @@ export class Claimer {
     const suspension = receiverSuspensions.findForWorkspace(destination, claimed.workspaceId)
     if (suspension !== null) return releaseClaimed([claimed], this.#postponementFor(suspension))
     const { system } = destination
-    const selection = system === null ? await sources.choose(destination, claimed) : { selected: system, attempt: null }
-    const { selected, attempt } = selection
+    const selection: SourceSelectionResult =
+      system === null ? await sources.choose(destination, claimed) : { selected: system, attempt: null }
+    const { selected, attempt, isElsewhere } = selection
+    if (isElsewhere) return releaseClaimed([claimed], this.#untilRegrouped())
     const delivery: ClaimedDelivery = {
       claimed,
-      site: site.site,
+      site: site.name.site,
       selected,
       heldSinceMs: performance.now(),
       phase: 'preparing',
@@ -174,6 +179,11 @@ export class Claimer {
     const queue = site.queueFor(selected.source, selected.throttle)
     if (!queue.throttle.hasShare) await awaitShare(queue.throttle)
     queue.push(delivery)
+  }
+
+  /** Its group is found when it is due again; until then the processes may have different views of the sources. */
+  #untilRegrouped(): Postponement {
+    return { until: new Date(this.#ctx.clock.now() + REGROUPED_MS), reason: 'another node has the source for it' }
   }
 
   /** Does not wait for the end of a long suspension: the operator may resume it before. */

@@ -20,10 +20,11 @@ const one = () => ({
 const routerWith = (siteOf: (domain: string) => Promise<string>): Pick<Router, 'route'> => ({
   route: async (domain) => ({ site: await siteOf(domain) }) as Route,
 })
-const queuesOf = ({ redis }: TestContext): Pick<DispatcherDeps, 'dueSchedule' | 'readyQueue' | 'sites'> => ({
+const queuesOf = ({ redis }: TestContext): Pick<DispatcherDeps, 'dueSchedule' | 'readyQueue' | 'sites' | 'groups'> => ({
   dueSchedule: createDueSchedule(redis),
   readyQueue: createReadyQueue(redis),
   sites: { record: () => undefined },
+  groups: { isNeeded: false, find: () => Promise.resolve(new Map<string, string>()) },
 })
 const NO_SUSPENSIONS = { settled: () => Promise.resolve(), find: () => undefined }
 

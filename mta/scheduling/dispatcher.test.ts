@@ -11,9 +11,16 @@ import { flushEventLoop, silentContext } from '#test/support/delivery.ts'
 import { until } from '#test/support/until.ts'
 import { Dispatcher } from './dispatcher.ts'
 
+interface AddOptions {
+  readonly count?: number
+  readonly dueInMs?: number
+  /** Only some processes can send it. */
+  readonly group?: string
+}
+
 interface Case {
   /** Puts recipients of a domain on the schedule. */
-  add(tier: Tier, domain: string, options?: { readonly count?: number; readonly dueInMs?: number }): void
+  add(tier: Tier, domain: string, options?: AddOptions): void
   /** What was made ready, in order: tier, domain and site. */
   readonly ready: string[]
   /** How many sites each write to the ready queue had. */
@@ -29,6 +36,8 @@ interface Case {
   readonly failures: { popDue: number; addReady: number }
   /** Whether the process may claim. */
   readonly mayClaim: { current: boolean }
+  /** The sizes of the batches whose groups were looked up. */
+  readonly lookups: readonly number[]
   nowMs(ms: number): void
   start(siteOf?: (domain: string) => Promise<string>): Dispatcher
 }
@@ -52,6 +61,8 @@ function scheduleInMemory(): Case {
       commands.push([name, ...args].join(' '))
       return redis.pipelined
     }
+  const groups = new Map<string, string>()
+  const lookups: number[] = []
   const redis = {
     status: 'ready',
     del: (key: string) => Promise.resolve(commands.push(`del ${key}`)),
@@ -78,11 +89,12 @@ function scheduleInMemory(): Case {
     },
   }
   return {
-    add: (tier, domain, { count = 1, dueInMs = 0 } = {}) => {
+    add: (tier, domain, { count = 1, dueInMs = 0, group } = {}) => {
       const added = Array.from({ length: count }, () => ({
         member: memberOf({ messageId: newId(), n: 0, workspaceId: newId(), domain }),
         dueMs: ctx.nowMs + dueInMs,
       }))
+      if (group !== undefined) for (const { member } of added) groups.set(member, group)
       due.set(tier, [...(due.get(tier) ?? []), ...added])
     },
     ready,
@@ -93,6 +105,7 @@ function scheduleInMemory(): Case {
     sites,
     failures,
     mayClaim,
+    lookups,
     nowMs: (ms) => {
       ctx.nowMs += ms
     },
@@ -101,6 +114,15 @@ function scheduleInMemory(): Case {
         dueSchedule,
         readyQueue,
         mayClaim: () => mayClaim.current,
+        groups: {
+          get isNeeded() {
+            return groups.size > 0
+          },
+          find: (members) => {
+            lookups.push(members.length)
+            return Promise.resolve(groups)
+          },
+        },
         sites: { record: (domain, site) => void sites.set(domain, site) },
         router: { route: async (domain) => ({ site: await find(domain) }) as Route },
         suspensions: {
@@ -128,6 +150,34 @@ describe('dispatcher', () => {
     dispatcher = schedule.start()
     await until(() => schedule.ready.length > 0)
     assert.deepEqual(schedule.ready, ['normal c.example at c.example', 'wake c.example'])
+  })
+  it('looks up no group where every process can send all mail', async () => {
+    schedule.add('normal', 'c.example', { count: 3 })
+    dispatcher = schedule.start()
+    await until(() => schedule.ready.length > 0)
+    assert.deepEqual(schedule.lookups, [])
+  })
+  it('keeps mail that only some processes can send in a set of its own, with one lookup for a batch', async () => {
+    schedule.add('normal', 'c.example', { count: 2 })
+    schedule.add('normal', 'c.example', { count: 2, group: 'second' })
+    dispatcher = schedule.start()
+    await until(() => schedule.ready.length === 6)
+    assert.deepEqual(schedule.lookups, [4])
+    assert.deepEqual(schedule.ready.toSorted(), [
+      'normal c.example at c.example',
+      'normal c.example at c.example',
+      'normal c.example at c.example|second',
+      'normal c.example at c.example|second',
+      'wake c.example',
+      'wake c.example|second',
+    ])
+  })
+  it('sets suspended mail aside, whatever its group', async () => {
+    schedule.suspended.push('c.example')
+    schedule.add('normal', 'c.example', { group: 'second' })
+    dispatcher = schedule.start()
+    await until(() => schedule.ready.length > 0)
+    assert.strictEqual(schedule.ready[0], `normal c.example at ${suspendedSite('c.example')}`)
   })
   it('dispatches the highest tier first, and instant mail before the next batch of bulk mail', async () => {
     schedule.add('bulk', 'c.example', { count: 1100 })

@@ -14,9 +14,10 @@ import type { Context } from '#src/context.ts'
 import { accountIdOf } from '#src/providers/account-destination.ts'
 import { schedule, type DueEntry, type DueRecipient, type DueSchedule } from '#src/queue/due-schedule.ts'
 import type { DomainSites } from '#src/queue/domain-sites.ts'
-import { EPOCH_KEY, suspendedSite, parseMember } from '#src/queue/keys.ts'
+import { EPOCH_KEY, groupSite, isSuspendedSite, suspendedSite, parseMember } from '#src/queue/keys.ts'
 import type { SuspensionWatch } from '#src/queue/suspensions.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
+import type { GroupFinder } from './group-finder.ts'
 import type { ReadyQueue } from './ready-queue.ts'
 import type { SiteQueues } from './site-queues.ts'
 
@@ -47,6 +48,8 @@ export interface DispatcherDeps {
   readonly mayClaim: () => boolean
   /** Woken after recipients became ready. */
   readonly queues: Pick<SiteQueues, 'wake'>
+  /** Where processes have different sources: which of them can send a recipient. */
+  readonly groups: GroupFinder
 }
 
 interface TieredDueEntry extends DueEntry {
@@ -139,10 +142,16 @@ export class Dispatcher {
     if (nextMs === null) this.#nextMs.delete(tier)
     else this.#nextMs.set(tier, nextMs)
     if (due.length === BATCH) this.#pending.add(tier)
+    // beside the lookup of the sites
+    const groups =
+      this.#deps.groups.isNeeded && due.length > 0 ? this.#deps.groups.find(due.map(({ member }) => member)) : null
     for (const [domain, entries] of groupByDomain(due)) {
       this.#routing += entries.length
       const withTier = entries.map((entry) => ({ ...entry, tier }))
-      void this.#siteFor(domain).then((site) => this.#collect(site, withTier))
+      void this.#siteFor(domain).then(async (site) => {
+        if (groups === null || isSuspendedSite(site) || accountIdOf(domain) !== null) this.#collect(site, withTier)
+        else this.#collectGrouped(site, withTier, await groups)
+      })
     }
   }
 
@@ -156,6 +165,14 @@ export class Dispatcher {
     const site = await findSite(router, domain)
     if (accountIdOf(domain) === null) sites.record(domain, site)
     return suspensions.find(domain, site) === undefined ? site : suspendedSite(domain)
+  }
+
+  #collectGrouped(site: string, entries: readonly TieredDueEntry[], groups: ReadonlyMap<string, string>): void {
+    const bySite = Map.groupBy(entries, ({ member }) => {
+      const group = groups.get(member)
+      return group === undefined ? site : groupSite(site, group)
+    })
+    for (const [name, some] of bySite) this.#collect(name, some)
   }
 
   #collect(site: string, entries: readonly TieredDueEntry[]): void {

@@ -5,6 +5,7 @@
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 import type { Throttle } from '#mta/shaping/throttle.ts'
 import type { FailureBackoff } from '#src/concurrency/failure-backoff.ts'
+import { parseGroupSite } from '#src/queue/keys.ts'
 import { recipientName, type ReportedSite } from '#src/queue/site-state.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import type { ClaimLimit } from './ready-queue.ts'
@@ -26,6 +27,8 @@ export const NO_PAUSE = { ms: 0, untilMs: 0 }
 
 export class SiteQueue implements ReadyHints {
   readonly site: string
+  /** The site itself, and the group of its mail if only some processes can send it. */
+  readonly name: ReturnType<typeof parseGroupSite>
   /** Of its claims: another site's success does not end the pause of this one. */
   readonly claiming: FailureBackoff
   /** By source name. */
@@ -50,6 +53,7 @@ export class SiteQueue implements ReadyHints {
 
   constructor(site: string, claiming: FailureBackoff) {
     this.site = site
+    this.name = parseGroupSite(site)
     this.claiming = claiming
   }
 

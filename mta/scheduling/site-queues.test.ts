@@ -50,6 +50,7 @@ function processWith(
   const queues: SiteQueues = new SiteQueues(ctx, {
     lease: { id: LEASE, isHeld: () => true },
     mayClaim: () => true,
+    mayClaimGroup: (group) => group !== 'elsewhere',
     readyQueue: {
       claim: () => {
         const claimed = entries

@@ -12,7 +12,7 @@ import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 import { createFailureBackoff } from '#src/concurrency/failure-backoff.ts'
 import type { Context } from '#src/context.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
-import { isSuspendedSite } from '#src/queue/keys.ts'
+import { isSuspendedSite, parseGroupSite } from '#src/queue/keys.ts'
 import type { ReportedSite } from '#src/queue/site-state.ts'
 import { Claimer, type ClaimerDeps, type Postponement } from './claimer.ts'
 import { LeasedRecipients, type LeasedRecipient } from './leased-recipients.ts'
@@ -36,6 +36,8 @@ export interface SchedulerDeps
   readonly readyQueue: Pick<ReadyQueue, 'claim' | 'requeue' | 'listSites' | 'dropSite'>
   /** False while this process must not claim: its clock may be wrong. */
   readonly mayClaim: () => boolean
+  /** Whether this process has a source for the mail of a group. */
+  readonly mayClaimGroup: (group: string) => boolean
   /** Writes the release of recipients that were claimed and did not begin. */
   readonly release: (recipients: readonly LeasedRecipient[], postponement?: Postponement) => Promise<void>
 }
@@ -77,13 +79,18 @@ export class SiteQueues {
 
   /** Recipients became ready at the site. */
   wake(site: string, hasInstant: boolean): void {
-    if (isSuspendedSite(site)) return
+    if (isSuspendedSite(site) || !this.#hasSourceFor(parseGroupSite(site))) return
     const queue = this.#sites.get(site) ?? this.#open(site)
     queue.wakes++
     queue.isEmpty = false
     queue.usedAtMs = this.#ctx.clock.now()
     if (hasInstant) queue.hasReadyInstant = true
     this.#claim(queue)
+  }
+
+  /** Mail that another process must send is not claimed: it waits at its site for that process. */
+  #hasSourceFor({ group }: SiteQueue['name']): boolean {
+    return group === null || this.#deps.mayClaimGroup(group)
   }
 
   #open(site: string): SiteQueue {
@@ -105,6 +112,7 @@ export class SiteQueues {
   #claim(site: SiteQueue): void {
     const { lease, mayClaim } = this.#deps
     if (site.isClaiming || site.isEmpty || this.#stopping.signal.aborted || !lease.isHeld() || !mayClaim()) return
+    if (!this.#hasSourceFor(site.name)) return
     if (this.#runner.isBehind) return this.#runner.addStarved(site)
     const limit = site.claimLimit(performance.now())
     if (limit.instant + limit.others === 0) return this.#claimLater(site)

@@ -24,6 +24,8 @@ interface World {
   readonly suspended?: (source: string | null) => boolean
   readonly isUnavailable?: boolean
   readonly domain?: 'ready' | 'gone'
+  /** Only some processes have a source of the pool: this one, or others. */
+  readonly group?: 'ours' | 'elsewhere' | null
 }
 
 function selectionIn({
@@ -33,6 +35,7 @@ function selectionIn({
   suspended = () => false,
   isUnavailable = false,
   domain = 'ready',
+  group = null,
 }: World): SourceSelection {
   const route = { kind: 'hosts', site: 'mx1.a.example', hosts } as unknown as Route
   const deps = {
@@ -52,6 +55,7 @@ function selectionIn({
       sources,
       choose: () => choice ?? { kind: 'endpoints', endpoints: [OUT1], finish: () => undefined },
       isUnavailable: () => isUnavailable,
+      groups: { groupOf: (pool: string) => (group === null ? null : pool), mayClaim: () => group === 'ours' },
     },
     throttles: {
       shaping: {
@@ -108,6 +112,13 @@ describe('source selection', () => {
       detail: 'no source may send now',
       untilMs: 5,
     })
+  })
+  it('releases mail whose sources only another process has, and reserves nothing for it', async () => {
+    const choice: SourceChoice = { kind: 'wait', detail: 'asked', untilMs: 0 }
+    const elsewhere = await select({ sources: ['out1'], choice, group: 'elsewhere' })
+    assert.deepEqual([elsewhere.isElsewhere, elsewhere.attempt], [true, null])
+    const ours = await select({ sources: ['out1'], group: 'ours' })
+    assert.deepEqual([ours.isElsewhere, ours.selected.source], [undefined, 'out1'])
   })
   const NOT_SENT: readonly (readonly [why: string, world: World, claimed: Parameters<typeof claimedOf>[0]])[] = [
     ['its sending domain was removed', { domain: 'gone' }, {}],

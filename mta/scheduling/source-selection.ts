@@ -5,7 +5,7 @@
  *
  * A busy source is waited for: load that a receiver refuses from one address does not move to another. A source that
  * the receiver suspended, by a rule about its replies, is skipped, and the next in the message's own ranking sends
- * it. If no source may send it, it is postponed.
+ * it. If no source may send it, it is postponed; if only another process has its sources, it is released to that one.
  */
 import { findCancellation } from '#mta/delivery/cancellation.ts'
 import type { DeliveryPipeline } from '#mta/delivery/delivery-pipeline.ts'
@@ -34,6 +34,8 @@ export interface SourceSelectionResult {
   readonly selected: SelectedSource
   /** Set when no source may send it now: the attempt that postpones it. */
   readonly attempt: Attempt | null
+  /** Another running process has a source of its pool, and this one has none. */
+  readonly isElsewhere?: true
 }
 
 export interface SourceSelection {
@@ -50,7 +52,7 @@ export interface SourceSelection {
 
 export interface SourceSelectionDeps {
   readonly pipeline: Pick<DeliveryPipeline, 'route' | 'sendingDomain' | 'families' | 'now' | 'lifetimeSeconds'>
-  readonly egress: Pick<Egress, 'system' | 'hasSources' | 'sources' | 'choose' | 'isUnavailable'>
+  readonly egress: Pick<Egress, 'system' | 'hasSources' | 'sources' | 'groups' | 'choose' | 'isUnavailable'>
   readonly throttles: Pick<Throttles, 'shaping' | 'find' | 'suspensions'>
   readonly accounts: Pick<ConnectedAccounts, 'receiver'>
 }
@@ -114,6 +116,9 @@ async function chooseSource(
   // this delivery ends without a session: preparation finds the reason
   if (domain.kind !== 'ready' || hosts.length === 0 || findCancellation(claimed, pipeline) !== null)
     return { selected: systemSource(deps, destination, []), attempt: null }
+  const group = egress.groups.groupOf(domain.pool)
+  if (group !== null && !egress.groups.mayClaim(group))
+    return { selected: systemSource(deps, destination, []), attempt: null, isElsewhere: true }
   const choice = await egress.choose({
     messageId: claimed.messageId,
     pool: domain.pool,

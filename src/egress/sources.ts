@@ -17,6 +17,9 @@ export const EGRESS_CHANNEL = 'mailstead_egress'
 /** Start of the stored reason of a recipient that no source of its pool can send; explanations recognise it by that. */
 export const NO_SOURCE_REASON = 'no source of its pool can send it now'
 
+/** The same, if each source of the pool is on a machine that does not run or has lost the address. */
+export const NO_RUNNING_SOURCE = `${NO_SOURCE_REASON}: no running node has a source for this mail`
+
 /** End of the reason if the source is busy at the receiver and the recipient was released until its turn. */
 export const WAITS_FOR_SOURCE = 'it waits for its turn'
 

@@ -6,6 +6,7 @@
 import type { Plans } from '#config/plans.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
 import type { Redis } from '#src/stores/redis.ts'
+import { parseGroupSite } from '#src/queue/keys.ts'
 import { findQueuePosition, type QueuePosition, type SiteState } from '#src/queue/site-state.ts'
 import { findSites } from '#src/queue/domain-sites.ts'
 import { findSuspensions } from '#src/queue/suspensions.ts'
@@ -199,7 +200,11 @@ function describeProgress(
 ): string {
   if (nextTryAt !== null && nextTryAt > now) return 'it is not due yet'
   if (place === null) return 'it is due; where it waits is not known, because Redis is unavailable'
-  if (place.site !== null) return `it is ready at ${place.site} and waits for its turn`
+  if (place.site !== null) {
+    const { site, group } = parseGroupSite(place.site)
+    const turn = group === null ? 'its turn' : `a node with a source of pool ${group}`
+    return `it is ready at ${site} and waits for ${turn}`
+  }
   if (place.isScheduled) return 'it is due and will be claimed soon'
   return `its MX hosts are being looked up, or it will be scheduled again within ${reconcileSeconds} seconds`
 }

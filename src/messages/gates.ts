@@ -6,6 +6,7 @@
  */
 import { accountIdOf } from '#src/providers/account-destination.ts'
 import { WAITS_FOR_SOURCE, NO_SOURCE_REASON } from '#src/egress/sources.ts'
+import { parseGroupSite } from '#src/queue/keys.ts'
 import { HELD_BACK_PREFIX } from '#src/queue/held-back.ts'
 import type { QueuePosition, SiteState } from '#src/queue/site-state.ts'
 import { RATE_PAUSE_PREFIX, type Suspension } from '#src/queue/suspensions.ts'
@@ -158,7 +159,8 @@ function evaluateSite(facts: GateFacts): GateResult {
     sumOf(place.states.map((one) => one.waiting)),
   ]
   const rule = limitOf(place.states)
-  const says = `${sessions} connections to ${place.site ?? 'its site'} are in use, ${waiting} wait for one`
+  const site = place.site === null ? 'its site' : parseGroupSite(place.site).site
+  const says = `${sessions} connections to ${site} are in use, ${waiting} wait for one`
   const isFull = place.states.every((one) => (tier === 'instant' ? one.isFull.instant : one.isFull.others))
   return isFull && (place.isWaiting || isDue(facts)) ? held(says, rule) : open(says, rule)
 }

@@ -1,6 +1,7 @@
 /**
  * Reports a process as part of its node, every few seconds, and reports to the process when its node is to be drained
- * or used again. PostgreSQL away: the last state counts, and the process is listed as silent.
+ * or used again, and which sources the others have. PostgreSQL away: the last state counts, and the process is listed
+ * as silent.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '#src/context.ts'
@@ -20,6 +21,8 @@ export interface MembershipOptions {
   readonly isDrained?: () => boolean
   /** Called when it changes, and if the node is being drained when the process starts. */
   readonly onDraining?: (isDraining: boolean) => void
+  /** Called after each report with the sources of every other running process that sends. */
+  readonly onOtherSources?: (sources: readonly (readonly string[])[]) => void
 }
 
 export interface NodeMembership {
@@ -33,14 +36,20 @@ type MembershipDeps = Pick<Context, 'db' | 'config' | 'log'>
 
 export function startNodeMembership(
   { db, config, log }: MembershipDeps,
-  { roles, sources = () => [], isDrained = () => true, onDraining = () => undefined }: MembershipOptions,
+  {
+    roles,
+    sources = () => [],
+    isDrained = () => true,
+    onDraining = () => undefined,
+    onOtherSources = () => undefined,
+  }: MembershipOptions,
 ): NodeMembership {
   const id = newId()
   let isDraining = false
   let isReporting: Promise<void> | null = null
 
   async function report(): Promise<void> {
-    const wanted = await reportProcess(db, {
+    const { isDraining: wanted, otherSources } = await reportProcess(db, {
       id,
       node: config.nodeName,
       roles,
@@ -48,6 +57,7 @@ export function startNodeMembership(
       sources: sources(),
       isDrained: isDraining && isDrained(),
     })
+    onOtherSources(otherSources)
     if (wanted === isDraining) return
     isDraining = wanted
     log.info({ node: config.nodeName }, wanted ? 'the node is being drained' : 'the node is in use again')

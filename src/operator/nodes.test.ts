@@ -28,8 +28,8 @@ describe('nodes', () => {
 
   it('have the processes that reported, with what they reported last', async () => {
     const id = newId()
-    assert.isFalse(await reportProcess(ctx.db, { ...REPORT, id, node: 'one' }))
-    assert.isFalse(await reportProcess(ctx.db, { ...REPORT, id, node: 'one', sources: ['b'] }))
+    await reportProcess(ctx.db, { ...REPORT, id, node: 'one' })
+    await reportProcess(ctx.db, { ...REPORT, id, node: 'one', sources: ['b'] })
     await reportProcess(ctx.db, { ...REPORT, id: newId(), node: 'two', roles: ['api'] })
     const [one, two] = await listNodes(ctx.db)
     assert.deepInclude(one, { name: 'one', state: 'running', leased: 0 })
@@ -71,10 +71,27 @@ describe('nodes', () => {
     const id = newId()
     await reportProcess(ctx.db, { ...REPORT, id, node: 'one' })
     assert.isTrue(await setDraining(ctx.db, 'one', true))
-    assert.isTrue(await reportProcess(ctx.db, { ...REPORT, id, node: 'one' }))
+    const isDraining = async (): Promise<boolean> =>
+      (await reportProcess(ctx.db, { ...REPORT, id, node: 'one' })).isDraining
+    assert.isTrue(await isDraining())
     assert.isTrue(await setDraining(ctx.db, 'one', false))
-    assert.isFalse(await reportProcess(ctx.db, { ...REPORT, id, node: 'one' }))
+    assert.isFalse(await isDraining())
     assert.isFalse(await setDraining(ctx.db, 'other', true))
+  })
+
+  it('report the sources of the other processes that send now', async () => {
+    const id = newId()
+    const others = async (): Promise<unknown> =>
+      (await reportProcess(ctx.db, { ...REPORT, id, node: 'one' })).otherSources
+    assert.deepEqual(await others(), [])
+    await reportProcess(ctx.db, { ...REPORT, id: newId(), node: 'two', sources: ['b', 'c'] })
+    await reportProcess(ctx.db, { ...REPORT, id: newId(), node: 'two', roles: ['submission'], sources: [] })
+    assert.deepEqual(await others(), [['b', 'c']])
+    await setDraining(ctx.db, 'two', true)
+    assert.deepEqual(await others(), [], 'a node that is drained sends nothing')
+    await setDraining(ctx.db, 'two', false)
+    await age(16)
+    assert.deepEqual(await others(), [], 'nor does one that is silent')
   })
 
   it('are forgotten, with their leases, unless a process reports', async () => {

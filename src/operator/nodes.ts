@@ -172,9 +172,16 @@ export interface ProcessReport {
   readonly isDrained: boolean
 }
 
-/** Stores the report of a process. Returns whether its node is being drained. */
-export async function reportProcess(db: Queryable, report: ProcessReport): Promise<boolean> {
-  const { rows } = await db.query<{ isDraining: boolean }>(
+export interface ReportReply {
+  /** Its node is being drained. */
+  readonly isDraining: boolean
+  /** The sources of each other running process that sends. */
+  readonly otherSources: readonly (readonly string[])[]
+}
+
+/** Stores the report of a process, and reads what it must know of the others in the same statement. */
+export async function reportProcess(db: Queryable, report: ProcessReport): Promise<ReportReply> {
+  const { rows } = await db.query<ReportReply>(
     sql`
       WITH node AS (
         INSERT INTO nodes (name)
@@ -185,13 +192,22 @@ export async function reportProcess(db: Queryable, report: ProcessReport): Promi
         VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (id) DO UPDATE SET seen_at = now(), sources = excluded.sources, is_drained = excluded.is_drained
       )
-      SELECT is_draining AS "isDraining"
+      SELECT is_draining AS "isDraining",
+        (
+          SELECT coalesce(json_agg(p.sources ORDER BY p.id), '[]')
+          FROM node_processes p
+          JOIN nodes o ON o.name = p.node
+          WHERE p.id <> $1
+            AND 'outbound' = ANY (p.roles)
+            AND NOT o.is_draining
+            AND p.seen_at >= now() - ${SILENT_SECONDS} * interval '1 second'
+        ) AS "otherSources"
       FROM nodes
       WHERE name = $2
     `,
     [report.id, report.node, report.roles, report.version, report.sources, report.isDrained],
   )
-  return rows[0]?.isDraining ?? false
+  return rows[0] ?? { isDraining: false, otherSources: [] }
 }
 
 /** A process that ends is not listed any more. */

@@ -174,9 +174,29 @@ describe('notices', () => {
     `)
     await ensurePartitions((statement) => ctx.db.query(statement), Date.now() - 500 * 86_400_000)
     await ctx.db.query(sql`
+<<<<<<< HEAD
       INSERT INTO certificates (id, use, name, origin, failures, failing_since, last_error)
       VALUES (gen_random_uuid(), 'web', 'app.example', 'settings', 2, now(), 'DNS problem'),
         (gen_random_uuid(), 'web', 'once.example', 'settings', 1, now(), 'DNS problem')
+=======
+      WITH n AS (
+        INSERT INTO nodes (name)
+        VALUES ('mail-1')
+      ), p AS (
+        INSERT INTO node_processes (id, node, roles, version, sources, is_drained)
+        VALUES (gen_random_uuid(), 'mail-1', '{outbound}', '1', '{other}', true)
+      ), pool AS (
+        INSERT INTO egress_pools (name, created_at)
+        VALUES ('us-east', now())
+        ON CONFLICT DO NOTHING
+      )
+      SELECT
+    `)
+    await ctx.db.query(sql`
+      INSERT INTO egress_members (pool, source_id, weight)
+      SELECT 'us-east', id, 1
+      FROM egress_sources
+>>>>>>> 68e70120 (scheduling: do not claim mail that another node must send)
     `)
     await ctx.db.query('UPDATE restore_fence SET detected_at = now(), lost_until = now()')
     const config = { ...ctx.config, isSandbox: false, isLive: true, publicUrl: 'http://localhost' }
@@ -193,6 +213,7 @@ describe('notices', () => {
         'dkim-key keys published by hand 1',
         'dkim-zone DKIM_ZONE 1',
         `dead-links worker on ${hostname()} 1`,
+        'no-node-source us-east 1',
         'outage full.example 7',
         'receiver-suspended yahoo by system 1',
         'retention-overdue bodies 1',

@@ -86,6 +86,20 @@ export function domainOfSuspendedSite(site: string): string {
   return site.slice(SUSPENDED_PREFIX.length)
 }
 
+/** Between a site and the group of sources of its mail; in no host name and in no name of a pool. */
+const GROUP_MARK = '|'
+
+/** Where mail to a site is ready that only some processes can send; the others do not claim from it. */
+export function groupSite(site: string, group: string): string {
+  return `${site}${GROUP_MARK}${group}`
+}
+
+/** The site of such a name, and its group; null: every process may claim from it. */
+export function parseGroupSite(name: string): { readonly site: string; readonly group: string | null } {
+  const at = name.lastIndexOf(GROUP_MARK)
+  return at < 0 ? { site: name, group: null } : { site: name.slice(0, at), group: name.slice(at + 1) }
+}
+
 export function isSuspendedSite(site: string): boolean {
   return site.startsWith(SUSPENDED_PREFIX)
 }
