@@ -4,7 +4,7 @@
  * transaction that changes a key, also when a domain is deleted with its keys; src/domains/dkim-zone.ts publishes them.
  * Changes by a schedule have an actor of their own in the audit log.
  */
-import type { Knex } from 'knex'
+import { brief, buildIndex, type MigrationStep, validate } from '#src/stores/migration-steps.ts'
 import { sql } from '#src/stores/sql.ts'
 
 const UP = sql`
@@ -15,8 +15,7 @@ const UP = sql`
     ADD target text,                            -- where the CNAME of its selector points; null: a TXT record
     DROP CONSTRAINT dkim_keys_state_check,
     ADD CONSTRAINT dkim_keys_state_check
-      CHECK (state IN ('waiting', 'active', 'retired', 'removable', 'revoked'));
-  CREATE INDEX dkim_keys_age ON dkim_keys (state_since) WHERE state = 'active' AND algorithm = 'rsa-sha256';
+      CHECK (state IN ('waiting', 'active', 'retired', 'removable', 'revoked')) NOT VALID;
 
   CREATE TABLE dkim_zone_records (
     name text PRIMARY KEY,
@@ -60,7 +59,7 @@ const TRIGGER = sql`
   FOR EACH ROW WHEN (OLD.target IS NOT NULL) EXECUTE FUNCTION queue_dkim_zone_record();
 `
 
-const DOWN = sql`
+const UNDO = sql`
   DROP TRIGGER dkim_zone_added ON dkim_keys;
   DROP TRIGGER dkim_zone_removed ON dkim_keys;
   DROP FUNCTION queue_dkim_zone_record;
@@ -72,19 +71,27 @@ const DOWN = sql`
   WHERE state = 'revoked';
   ALTER TABLE dkim_keys
     DROP target,
-    ADD CONSTRAINT dkim_keys_state_check CHECK (state IN ('waiting', 'active', 'retired', 'removable'));
+    ADD CONSTRAINT dkim_keys_state_check
+      CHECK (state IN ('waiting', 'active', 'retired', 'removable')) NOT VALID;
   ALTER TABLE domains DROP dkim_zone, DROP rotation_tried_at;
   DELETE FROM audit_log
   WHERE actor_kind = 'schedule';
   ALTER TABLE audit_log
     DROP CONSTRAINT audit_log_actor_kind,
-    ADD CONSTRAINT audit_log_actor_kind CHECK (actor_kind IN ('key', 'operator', 'cli', 'mailbox'));
+    ADD CONSTRAINT audit_log_actor_kind CHECK (actor_kind IN ('key', 'operator', 'cli', 'mailbox')) NOT VALID;
 `
 
-export async function up(knex: Knex): Promise<void> {
-  await knex.raw(`${UP}\n${TRIGGER}`)
-}
+const CHECKED = [validate('dkim_keys', 'dkim_keys_state_check'), validate('audit_log', 'audit_log_actor_kind')]
 
-export async function down(knex: Knex): Promise<void> {
-  await knex.raw(DOWN)
-}
+export const steps: readonly MigrationStep[] = [
+  brief(UP, 'add the zone of DKIM keys'),
+  brief(TRIGGER, 'record changes of DKIM keys for the zone'),
+  ...CHECKED,
+  buildIndex({
+    table: 'dkim_keys',
+    name: 'dkim_keys_age',
+    on: `(state_since) WHERE state = 'active' AND algorithm = 'rsa-sha256'`,
+  }),
+]
+
+export const undo: readonly MigrationStep[] = [brief(UNDO, 'remove the zone of DKIM keys'), ...CHECKED]
