@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { assert } from 'chai'
 import { pino } from 'pino'
 import { loadConfig } from '#config/load.ts'
+import { sql } from '#src/stores/sql.ts'
 import { systemClock } from '#src/platform/clock.ts'
 import { type Db, openDb } from '#src/stores/db.ts'
 import { addDomain } from '#src/domains/domains.ts'
@@ -113,6 +114,36 @@ describe('mailstead doctor', () => {
       'ok: every verified domain has its own return-path (MAIL FROM)',
     )
     await setTo(`verification_status = 'pending', mail_from_status = 'pending'`)
+  })
+  it('warns of sending domains without a valid DMARC record, and of a zone that is not published', async () => {
+    const found = (status: string): Promise<unknown> =>
+      db.query(
+        sql`
+          UPDATE domains
+          SET verification_status = 'verified',
+            checks = jsonb_build_array(
+              jsonb_build_object(
+                'purpose', 'dmarc', 'status', $1::text, 'message', '_dmarc.sealed.example: there is no DMARC record'
+              )
+            )
+        `,
+        [status],
+      )
+    assert.match((await examine()).of('sender DMARC'), /^skipped/)
+    await found('missing')
+    await db.query(`INSERT INTO dkim_zone_records (name, changed_at) VALUES ('a.1.keys', now() - interval '1 hour')`)
+    const { of, todo } = await examine()
+    assert.strictEqual(
+      of('sender DMARC'),
+      'warning: 1 of 1 sending domain without a valid DMARC record: ' +
+        '_dmarc.sealed.example: there is no DMARC record',
+    )
+    assert.match(todo('sender DMARC'), /publish _dmarc\.DOMAIN TXT "v=DMARC1; p=none"/)
+    assert.match(of('DKIM keys'), /^warning: 1 change of the zone with DKIM keys/)
+    await found('ok')
+    assert.match((await examine()).of('sender DMARC'), /^ok: 1 sending domain with a valid DMARC record/)
+    await db.query(`UPDATE domains SET verification_status = 'pending', checks = NULL`)
+    await db.query('DELETE FROM dkim_zone_records')
   })
   it('warns of suspensions, and fails when all mail is suspended', async () => {
     const stop = (subject: string, reason: string): Promise<unknown> =>
