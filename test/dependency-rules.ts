@@ -137,7 +137,7 @@ test/support: api api/http api/openapi bin/cli bin/supervisor config mta/deliver
   src/queue src/sandbox src/shaping src/stores src/tracking src/webhooks src/workspaces
 
 # test runner
-test: bin/supervisor config mta/classify test/support
+test: bin/supervisor config mta/classify src/platform test/support
 
 # commands
 bin/commands: api api/routes bench bench/harness bin/cli bin/doctor bin/egress bin/queue bin/service bin/setup

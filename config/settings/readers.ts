@@ -40,6 +40,12 @@ export const token: Reader<string> = (value) =>
     ? value
     : expected('at least 32 printable ASCII characters without spaces, or sha256:<hash in hex>')
 
+/** A key that cannot be guessed by trying. */
+export const longKey: Reader<string> = (value) => {
+  if (value.length < 16) throw new TypeError('at least 16 characters long')
+  return value
+}
+
 export const dataDir: Reader<string> = (value) => resolve(ROOT, value)
 
 export const port: Reader<number> = (value) => {

@@ -1,5 +1,5 @@
 /** The machine, its stores and its log. */
-import { boolean, choice, dataDir, seconds, text } from './readers.ts'
+import { boolean, choice, dataDir, longKey, seconds, text } from './readers.ts'
 import { optional, setting } from './setting.ts'
 
 export const serverSettings = {
@@ -91,5 +91,13 @@ export const serverSettings = {
     description:
       'Lowest level that is logged: `trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`. ' +
       'Log lines are JSON on stdout.',
+  }),
+  logAddressKey: optional({
+    env: 'LOG_ADDRESS_KEY',
+    read: longKey,
+    description:
+      'Key of at least 16 characters with which e-mail addresses in log lines are replaced by a hash; the domain ' +
+      'stays. Must be the same on every machine. If it is not set, the log contains addresses.',
+    guide: 'monitoring',
   }),
 }
