@@ -99,4 +99,12 @@ export const documentedFields: Readonly<Record<string, string>> = {
   tries: 'Attempts so far',
   nextInMs: 'Milliseconds until the next attempt; null: there is none',
   loop: 'Loop of the worker',
+  name: 'Name',
+  others: 'Others of the same kind',
+  proxy: 'IP address of the proxy',
+  record: 'DNS record',
+  expires: 'When the certificate expires',
+  renewal: 'When the certificate is renewed',
+  retryMs: 'Milliseconds until the next attempt',
+  certificate: 'Names of the certificate',
 }
