@@ -108,7 +108,6 @@ const SOURCES: readonly ((db: Queryable) => Promise<NewNotice[]>)[] = [
       1 AS count, f.detected_at AS at
     FROM restore_fence f
     WHERE f.detected_at IS NOT NULL`),
-<<<<<<< HEAD
   // one failure passes by itself more often than not
   noticesFrom(sql`
     SELECT 'certificate-failing' AS kind, c.name || ' (' || c.use || ')' AS subject,
@@ -116,7 +115,6 @@ const SOURCES: readonly ((db: Queryable) => Promise<NewNotice[]>)[] = [
         'there is no certificate') || ': ' || c.last_error AS text, 1 AS count, c.failing_since AS at
     FROM certificates c
     WHERE c.failures > 1 AND (c.origin = 'operator' OR c.wanted_at > now() - interval '14 days')`),
-=======
   // while nothing sends at all, no pool is special
   noticesFrom(sql`
     SELECT 'no-node-source' AS kind, m.pool AS subject,
@@ -137,7 +135,6 @@ const SOURCES: readonly ((db: Queryable) => Promise<NewNotice[]>)[] = [
       SELECT coalesce(array_agg(source), '{}')
       FROM (${SENDING_PROCESSES}) p, unnest(p.sources) AS source
     )`),
->>>>>>> 68e70120 (scheduling: do not claim mail that another node must send)
   noticesFrom(sql`
     SELECT 'outage' AS kind, h.receiver AS subject,
       'suppressions have been held since ' || ${utc('min(h.held_at)')} AS text,

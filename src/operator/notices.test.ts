@@ -174,11 +174,11 @@ describe('notices', () => {
     `)
     await ensurePartitions((statement) => ctx.db.query(statement), Date.now() - 500 * 86_400_000)
     await ctx.db.query(sql`
-<<<<<<< HEAD
       INSERT INTO certificates (id, use, name, origin, failures, failing_since, last_error)
       VALUES (gen_random_uuid(), 'web', 'app.example', 'settings', 2, now(), 'DNS problem'),
         (gen_random_uuid(), 'web', 'once.example', 'settings', 1, now(), 'DNS problem')
-=======
+    `)
+    await ctx.db.query(sql`
       WITH n AS (
         INSERT INTO nodes (name)
         VALUES ('mail-1')
@@ -196,7 +196,6 @@ describe('notices', () => {
       INSERT INTO egress_members (pool, source_id, weight)
       SELECT 'us-east', id, 1
       FROM egress_sources
->>>>>>> 68e70120 (scheduling: do not claim mail that another node must send)
     `)
     await ctx.db.query('UPDATE restore_fence SET detected_at = now(), lost_until = now()')
     const config = { ...ctx.config, isSandbox: false, isLive: true, publicUrl: 'http://localhost' }
@@ -223,7 +222,7 @@ describe('notices', () => {
         `workspace-paused ${workspaceId} 1`,
       ]),
     )
-    assert.strictEqual(told.length, 13)
+    assert.strictEqual(told.length, 14)
     const page = readFileSync('docs/guides/operations.md', 'utf8')
     for (const [kind, what] of Object.entries(NOTICE_KINDS))
       assert.ok(page.includes(`| \`${kind}\` | ${what}`), `${kind} in docs/guides/operations.md`)

@@ -30,11 +30,8 @@ export const NOTICE_KINDS = {
   'dkim-zone': 'changes of the zone with DKIM keys are not published: new keys do not sign until then',
   'dkim-key': 'a DKIM key is not replaced until a person publishes its records',
   'retention-overdue': 'what is stored for longer than its period is not deleted',
-<<<<<<< HEAD
   'certificate-failing': 'a certificate cannot be requested or renewed; `mailstead certificate list` gives the reason',
-=======
   'no-node-source': 'no running node has a source of a pool that senders use: their mail waits',
->>>>>>> 68e70120 (scheduling: do not claim mail that another node must send)
   outage: 'hard bounces of a receiver jumped, and suppressions are held',
 } as const satisfies Record<string, string>
 export type NoticeKind = keyof typeof NOTICE_KINDS
