@@ -19,7 +19,7 @@ type FileSetting =
   | 'machinesFile'
   | 'oauthProvidersFile'
 
-export type FileSettings = Pick<Config, FileSetting>
+export type FileSettings = Pick<Config, FileSetting | 'httpsPort'>
 
 /** The roles that read the file. */
 const USERS: Readonly<Record<FileSetting, readonly KeyRole[]>> = {
@@ -31,6 +31,9 @@ const USERS: Readonly<Record<FileSetting, readonly KeyRole[]>> = {
   machinesFile: ['api'],
   oauthProvidersFile: ['api', 'outbound', 'worker'],
 }
+
+/** With HTTPS_PORT the api has TLS of its own. */
+const USERS_OF_HTTPS: readonly FileSetting[] = ['tlsCertFile', 'tlsKeyFile']
 
 /** Files that are read again when they change. */
 const WATCHED: readonly FileSetting[] = ['tlsCertFile', 'tlsKeyFile', 'shapingFile']
@@ -81,8 +84,12 @@ export function sendSettingFiles(child: ChildProcess, config: FileSettings, role
 
 function filesOf(config: FileSettings, roles: readonly KeyRole[], settings: readonly FileSetting[]): string[] {
   return settings
-    .filter((setting) => USERS[setting].some((role) => roles.includes(role)))
+    .filter((setting) => usersOf(setting, config).some((role) => roles.includes(role)))
     .flatMap((setting) => config[setting] ?? [])
+}
+
+function usersOf(setting: FileSetting, { httpsPort }: FileSettings): readonly KeyRole[] {
+  return httpsPort !== null && USERS_OF_HTTPS.includes(setting) ? [...USERS[setting], 'api'] : USERS[setting]
 }
 
 function isFileMessage(message: unknown): message is FileMessage {
