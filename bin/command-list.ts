@@ -29,6 +29,7 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: 'env', summary: 'print the variables of the examples, with the first keys' },
   { name: 'setup', summary: 'ask for the settings of a live installation, check and write them' },
   { name: 'migrate', summary: 'migrate the database to this version' },
+  { name: 'upgrade', summary: 'plan an upgrade, migrate without stopping mail, and finish it' },
   { name: 'workspace', summary: 'create, list, suspend, pause, resume and delete workspaces' },
   { name: 'key', summary: 'create, list and deactivate API keys' },
   { name: 'domain', summary: 'add, verify, list and remove sending domains, rotate their DKIM keys' },

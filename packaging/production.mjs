@@ -16,7 +16,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const PROGRAM = ['api', 'bin', 'clients', 'config', 'docs', 'migrations', 'mta', 'packaging', 'src', 'worker']
-const FILES = ['package.json', 'package-lock.json', '.npmrc', 'LICENSE', 'README.md', 'CHANGELOG.md']
+const FILES = ['package.json', 'package-lock.json', '.npmrc', 'LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md']
 /** Files of the program that only developers use. */
 const NOT_PROGRAM = /\.test(-data)?\.ts$|^bin\/setup\.mjs$|^bin\/commands\/(test|bench|check)\.ts$/
 /** Files of dependencies that Node never loads. */

@@ -139,7 +139,11 @@ function save(measured: readonly Measured[]): void {
   const migrations = Object.fromEntries(
     measured.map(({ migration, seconds, worst }) => [
       migration,
-      { seconds: Number(seconds.toFixed(1)), blocksMs: Math.round(worst?.waitMs ?? 0), table: worst?.table ?? null },
+      {
+        seconds: Number(seconds.toFixed(1)),
+        blocksMs: Math.round(worst?.waitMs ?? 0),
+        table: worst === null || worst.waitMs === 0 ? null : worst.table,
+      },
     ]),
   )
   writeFileSync(file, `${JSON.stringify({ rows, migrations }, null, 2)}\n`)

@@ -1,31 +1,17 @@
 import { assert } from 'chai'
-import type { Knex } from 'knex'
 import { loadMigration } from '#src/stores/migrate.ts'
+import { upSql } from '#src/stores/migration-sql.ts'
 import { isContract, listMigrations } from '#src/stores/migrations.ts'
 import { findViolations } from './rules.ts'
 
 /** Of the first release: no earlier version runs with them. */
 const FIRST_RELEASE = '058-nodes.ts'
 
-/** The statements of `up`, without a database. */
-async function statementsOf(name: string): Promise<string> {
-  const { steps, up } = await loadMigration(name)
-  if (steps !== undefined) return steps.map((step) => step.sql).join(';\n')
-  const statements: string[] = []
-  const recorder = {
-    raw: (statement: string) => {
-      statements.push(statement)
-      return Promise.resolve({ rows: [] })
-    },
-  }
-  await up?.(recorder as unknown as Knex)
-  return statements.join(';\n')
-}
-
 describe('rules of migrations', () => {
   for (const name of listMigrations()) {
     it(`${name} has a way back or a reason, and contracts only as a contract migration`, async () => {
-      const { up, steps, down, undo, cannotUndo, unusedSince } = await loadMigration(name)
+      const module = await loadMigration(name)
+      const { up, steps, down, undo, cannotUndo, unusedSince } = module
       assert.lengthOf(
         [up, steps].filter((one) => one !== undefined),
         1,
@@ -37,7 +23,7 @@ describe('rules of migrations', () => {
         'down, undo or cannotUndo',
       )
       assert.equal(unusedSince !== undefined, isContract(name), 'contract migrations export unusedSince')
-      if (name > FIRST_RELEASE) assert.deepEqual(findViolations(await statementsOf(name), isContract(name)), [])
+      if (name > FIRST_RELEASE) assert.deepEqual(findViolations(await upSql(module), isContract(name)), [])
     })
   }
 

@@ -78,6 +78,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   trust: 'verify it without DNS: you know that it is yours',
   txt: 'publish each DKIM key as a TXT record, also where DKIM_ZONE is set',
   type: 'the type',
+  'undo-to': 'undo the migrations after this one, the latest first; stop all roles before',
   until: 'when it ends by itself, such as 2031-05-04T10:00:00Z',
   url: 'the URL that receives the events',
   username: 'the user name at the SMTP server',

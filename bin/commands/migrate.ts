@@ -3,7 +3,7 @@ import { runAction } from '#bin/cli/actions.ts'
 import type { CliAction, CommandIo } from '#bin/cli/call.ts'
 import { explainDatabase, withDatabase } from '#bin/cli/context.ts'
 import { loadConfig } from '#config/load.ts'
-import { migrate } from '#src/stores/migrate.ts'
+import { migrate, type MigrateResult } from '#src/stores/migrate.ts'
 import { listMigrations } from '#src/stores/migrations.ts'
 
 const ACTION: CliAction = {
@@ -12,16 +12,28 @@ const ACTION: CliAction = {
   usage: '',
   run: (call) =>
     withDatabase(loadConfig(call.io.env), call.io, async (databaseUrl) => {
+      let waiting: MigrateResult['waiting'] = []
       try {
-        await migrate(databaseUrl)
+        ;({ waiting } = await migrate(databaseUrl, { say: (line) => call.io.err(`${line}\n`) }))
       } catch (error) {
         throw explainDatabase(error, databaseUrl)
       }
       const migrations = listMigrations()
-      return call.respond(`The database is at ${migrations.at(-1)?.replace(/\.ts$/, '') ?? 'no version'}.`, {
-        migrations,
-      })
+      return call.respond(
+        [
+          `The database is at ${migrations.at(-1)?.replace(/\.ts$/, '') ?? 'no version'}.`,
+          ...waiting.map(describeWaiting),
+        ].join('\n'),
+        {
+          migrations,
+          waiting,
+        },
+      )
     }),
+}
+
+function describeWaiting({ migration, versions }: MigrateResult['waiting'][number]): string {
+  return `${migration} waits for the end of processes of ${versions.join(', ')}. See mailstead upgrade --plan.`
 }
 
 export function run(args: string[], io?: CommandIo): Promise<number> {
