@@ -1,14 +1,17 @@
 /**
- * The internet of packaging/verify/run: a DNS server whose zone can be changed, and a receiver that records each
- * message with the result of its DKIM check. Both listen on one address of a network namespace. Control by HTTP:
- * `PUT /zone` adds names, `GET /messages` lists what arrived, `DELETE /messages` forgets it.
+ * The internet of packaging/verify/run: a DNS server whose zone can be changed, a receiver that records each message
+ * with the result of its DKIM check, and an authority of certificates (pebble). All listen on one address of a network
+ * namespace. Control by HTTP: `PUT /zone` adds names, `GET /messages` lists what arrived, `GET /authority` returns the
+ * URL of the directory and the roots to trust.
  * Usage: node packaging/verify/world.ts ADDRESS
  */
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
 import { startDns, type Zone } from '#test/support/dns.ts'
 import type { ReceivedMessage } from '#test/support/receiver-connection.ts'
+import { startPebble } from '#test/support/pebble.ts'
 import { startReceiver } from '#test/support/receiver.ts'
 
 const CONTROL_PORT = 8080
@@ -16,7 +19,7 @@ const [address = '127.0.0.1'] = process.argv.slice(2)
 
 const dns = await startDns({}, { host: address, port: 53 })
 const receiver = await startReceiver({}, { host: address, port: 25 })
-let forgotten = 0
+const pebble = await startPebble(dns.server, { http: 80, tls: 443, host: address })
 
 createServer((request, response) => {
   void answer(`${request.method ?? ''} ${request.url ?? ''}`, () => json(request)).then(
@@ -24,11 +27,14 @@ createServer((request, response) => {
     (error: unknown) => response.writeHead(400).end(String(error)),
   )
 }).listen(CONTROL_PORT, address)
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => void pebble.stop().then(() => process.exit()))
 
 async function answer(operation: string, body: () => Promise<unknown>): Promise<unknown> {
   if (operation === 'PUT /zone') return Object.keys(Object.assign(dns.zone, (await body()) as Zone))
-  if (operation === 'GET /messages') return Promise.all(receiver.messages.slice(forgotten).map(describe))
-  if (operation === 'DELETE /messages') return (forgotten = receiver.messages.length)
+  if (operation === 'GET /messages') return Promise.all(receiver.messages.map(describe))
+  if (operation === 'GET /authority')
+    return { directory: pebble.directory, roots: `${readFileSync(pebble.caFile, 'utf8')}\n${await pebble.root()}` }
   throw new Error(`unknown operation ${operation}`)
 }
 

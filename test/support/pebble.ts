@@ -24,21 +24,23 @@ export interface Pebble {
 export interface PebblePorts {
   readonly http: number
   readonly tls: number
+  /** Its own address; loopback by default. */
+  readonly host?: string
 }
 
 export function hasPebble(): boolean {
   return spawnSync('pebble', ['-h'], { stdio: 'ignore' }).error === undefined
 }
 
-export async function startPebble(dnsServer: string, { http, tls }: PebblePorts): Promise<Pebble> {
+export async function startPebble(dnsServer: string, { http, tls, host = '127.0.0.1' }: PebblePorts): Promise<Pebble> {
   const dir = mkdtempSync('/tmp/mailstead-test-pebble-')
   const authority = await createAuthority()
-  const { key, cert } = await authority.issue(['127.0.0.1'])
+  const { key, cert } = await authority.issue([host])
   const [port, management] = await Promise.all([freePort(), freePort()])
   const config = {
     pebble: {
-      listenAddress: `127.0.0.1:${port}`,
-      managementListenAddress: `127.0.0.1:${management}`,
+      listenAddress: `${host}:${port}`,
+      managementListenAddress: `${host}:${management}`,
       certificate: join(dir, 'pebble.pem'),
       privateKey: join(dir, 'pebble.key'),
       httpPort: http,
@@ -61,12 +63,12 @@ export async function startPebble(dnsServer: string, { http, tls }: PebblePorts)
   })
   const end = (): void => void child.kill('SIGKILL')
   process.once('exit', end)
-  const directory = `https://127.0.0.1:${port}/dir`
+  const directory = `https://${host}:${port}/dir`
   await until(async () => (await fetchText(directory, authority.cert)) !== null)
   return {
     directory,
     caFile,
-    root: async () => (await fetchText(`https://127.0.0.1:${management}/roots/0`, authority.cert)) ?? '',
+    root: async () => (await fetchText(`https://${host}:${management}/roots/0`, authority.cert)) ?? '',
     stop: async () => {
       process.off('exit', end)
       if (child.exitCode === null) {
