@@ -2,6 +2,7 @@
  * DKIM names that are delegated to a zone of the operator by CNAME: the zone of a domain, the name in it of each key,
  * the state `revoked`, and the records of the zone with what is published of them. A trigger writes the records in the
  * transaction that changes a key, also when a domain is deleted with its keys; src/domains/dkim-zone.ts publishes them.
+ * The trigger does not end a running claim: its command could finish after that of the next claim, with the old value.
  * Changes by a schedule have an actor of their own in the audit log.
  */
 import { brief, buildIndex, type MigrationStep, validate } from '#src/stores/migration-steps.ts'
@@ -22,7 +23,8 @@ const UP = sql`
     value text,                                 -- null: the name must have no record
     published text,                             -- the value that was published last
     changed_at timestamptz NOT NULL DEFAULT now(),
-    due_at timestamptz DEFAULT now(),           -- null: it is published
+    due_at timestamptz DEFAULT now(),           -- null: it is published; claimed_until while nothing has changed since
+    claimed_until timestamptz,                  -- a worker publishes it until then, also if it changes meanwhile
     attempts integer NOT NULL DEFAULT 0,
     problem text
   );

@@ -2,11 +2,11 @@
  * Delegated DKIM keys on real stores and a real DNS server, with a clock that is moved: the operator's command
  * publishes the zone, keys rotate by schedule, and failures of the command change nothing of what signs.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { assert } from 'chai'
-import { listZoneRecords } from '#src/domains/dkim-zone.ts'
+import { claimZoneChanges, listZoneRecords } from '#src/domains/dkim-zone.ts'
 import type { Domain } from '#src/domains/domains.ts'
 import { removeDomain } from '#src/domains/domain-removal.ts'
 import { rotateDkimKeys } from '#src/domains/key-rotation.ts'
@@ -15,6 +15,7 @@ import { loadSendingDomain } from '#src/domains/signing-keys.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createDomainChecks, type DomainChecks } from '#test/support/domain-checks.ts'
 import { createDomainTestbed, type DomainTestbed } from '#test/support/domain-testbed.ts'
+import { until } from '#test/support/until.ts'
 import { createDkimZoneRound, createKeyScheduleRound } from './dkim-zone.ts'
 import { createDomainCheckRound } from './domains.ts'
 import { findKeyNotices } from './key-notices.ts'
@@ -28,6 +29,8 @@ describe('delegated DKIM keys', () => {
   const folder = mkdtempSync(join(tmpdir(), 'dkim-zone-'))
   const changes = join(folder, 'changes')
   const refusal = join(folder, 'refuse')
+  /** The next call of the command waits until `held` is removed. */
+  const [hold, held] = [join(folder, 'hold'), join(folder, 'held')]
   let testbed: DomainTestbed
   let time: DomainChecks
   let workspaceId: string
@@ -36,7 +39,11 @@ describe('delegated DKIM keys', () => {
   before(async () => {
     testbed = await createDomainTestbed({
       DKIM_ZONE: ZONE,
-      DKIM_ZONE_COMMAND: `if test -e ${refusal}; then echo REFUSED >&2; exit 2; fi; cat >> ${changes}`,
+      DKIM_ZONE_COMMAND: [
+        `if test -e ${refusal}; then echo REFUSED >&2; exit 2; fi`,
+        `if mv ${hold} ${held} 2>/dev/null; then while test -e ${held}; do sleep 0.05; done; fi`,
+        `cat >> ${changes}`,
+      ].join('\n'),
       DKIM_ROTATION_DAYS: '90',
     })
     publishRound = createDkimZoneRound(testbed.ctx)
@@ -199,9 +206,69 @@ describe('delegated DKIM keys', () => {
 
   it('a claim whose worker died is published by another one', async () => {
     await testbed.add(workspaceId)
-    await testbed.ctx.db.query(`UPDATE dkim_zone_records SET due_at = now() + interval '2 minutes'`)
+    assert.lengthOf(await claimZoneChanges(testbed.ctx, 50), 2)
     assert.deepEqual(await publish(), [])
     time.advance(3 * MINUTE)
     assert.strictEqual((await publish()).length, 2)
+  })
+
+  /** Publishes slowly what the command has read, runs `meanwhile`, and returns what the zone has in the end. */
+  async function publishDuring(meanwhile: () => Promise<unknown>): Promise<string[]> {
+    writeFileSync(changes, '')
+    writeFileSync(hold, '')
+    await testbed.ctx.db.query(`UPDATE dkim_zone_records SET due_at = now() - interval '1 minute'`)
+    const slow = publishRound()
+    await until(() => Promise.resolve(existsSync(held)))
+    await meanwhile()
+    rmSync(held)
+    await slow
+    await until(async () => {
+      await publishRound()
+      return (await listZoneRecords(testbed.ctx.db, { pendingOnly: true })).length === 0
+    })
+    const last = new Map(
+      readFileSync(changes, 'utf8')
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => [line.split(' ')[1], /p=(\w*)/.exec(line)?.[1] ?? 'removed']),
+    )
+    return [...last.values()]
+  }
+  const changeKeys = (): Promise<unknown> => testbed.ctx.db.query(`UPDATE dkim_keys SET dns_value = 'v=DKIM1; p=NEW'`)
+
+  const DURING: readonly (readonly [what: string, meanwhile: () => Promise<unknown>, last: readonly string[]])[] = [
+    ['that changes', changeKeys, ['NEW', 'NEW']],
+    ['that another worker could publish', () => changeKeys().then(publishRound), ['NEW', 'NEW']],
+    [
+      'whose claim has ended',
+      async () => {
+        await changeKeys()
+        time.advance(3 * MINUTE)
+        await publishRound()
+      },
+      ['NEW', 'NEW'],
+    ],
+    ['that is removed', () => testbed.ctx.db.query('DELETE FROM domains').then(publishRound), ['removed', 'removed']],
+  ]
+  for (const [what, meanwhile, last] of DURING)
+    it(`a record ${what} while an old value of it is published has its last value in the end`, async () => {
+      await testbed.add(workspaceId)
+      assert.deepEqual(await publishDuring(meanwhile), last)
+    })
+
+  it('are claimed for one zone at a time, each for the whole time of a claim', async () => {
+    const names = ['a.1.old.example', 'b.1.old.example', 'a.2.new.example']
+    await testbed.ctx.db.query(
+      sql`
+        INSERT INTO dkim_zone_records (name, value, due_at)
+        SELECT n, 'v=DKIM1; p=x', now() - interval '1 hour' * i
+        FROM unnest($1::text[]) WITH ORDINALITY AS t (n, i)
+      `,
+      [names.toReversed()],
+    )
+    const claim = async (): Promise<string[]> => (await claimZoneChanges(testbed.ctx, 50)).map(({ name }) => name)
+    assert.sameMembers(await claim(), names.slice(0, 2))
+    assert.deepEqual(await claim(), names.slice(2))
+    assert.deepEqual(await claim(), [])
   })
 })

@@ -5,21 +5,21 @@
  * publishing fails the present key signs. The command has a time limit, few variables of the environment and no secret.
  */
 import type { Context } from '#src/context.ts'
-import { claimZoneChanges, storePublished, storeUnpublished, type ZoneChange } from '#src/domains/dkim-zone.ts'
+import { claimZoneChanges, type ClaimedChange, storePublished, storeUnpublished } from '#src/domains/dkim-zone.ts'
 import { createDomainDns, type DomainDns } from '#src/domains/domain-dns.ts'
 import { rotateDueKeys } from '#src/domains/rotation-schedule.ts'
 import { runZoneCommand } from '#src/domains/zone-command.ts'
 import type { Round } from './loop.ts'
 
-/** Changes in one call of the command. */
+/** Changes in one call of the command. They are of one zone: one that fails does not hold up the changes of others. */
 const BATCH = 50
 
 export function createDkimZoneRound(ctx: Context): Round {
   const dns = createDomainDns(ctx.config)
   return async () => {
     const changes = await claimZoneChanges(ctx, BATCH)
-    for (const group of byZone(changes)) await publish(ctx, dns, group)
-    return changes.length === BATCH
+    if (changes.length > 0) await publish(ctx, dns, changes)
+    return changes.length > 0
   }
 }
 
@@ -31,7 +31,7 @@ export function createKeyScheduleRound(ctx: Context): Round {
   }
 }
 
-async function publish(ctx: Context, dns: DomainDns, changes: readonly ZoneChange[]): Promise<void> {
+async function publish(ctx: Context, dns: DomainDns, changes: readonly ClaimedChange[]): Promise<void> {
   const { dkimZoneCommand: command, dkimZoneTtlSeconds: ttl } = ctx.config
   if (command === null) return findPublished(ctx, dns, changes)
   const result = await runZoneCommand(command, changes, ttl)
@@ -47,7 +47,7 @@ async function publish(ctx: Context, dns: DomainDns, changes: readonly ZoneChang
 const BY_HAND = 'DKIM_ZONE_COMMAND is not set: publish what "mailstead domain zone --pending" prints'
 
 /** What the operator publishes by hand is found in DNS. */
-async function findPublished(ctx: Context, dns: DomainDns, changes: readonly ZoneChange[]): Promise<void> {
+async function findPublished(ctx: Context, dns: DomainDns, changes: readonly ClaimedChange[]): Promise<void> {
   const found = await Promise.all(changes.map((change) => isInDns(dns, change)))
   await storePublished(
     ctx.db,
@@ -57,14 +57,8 @@ async function findPublished(ctx: Context, dns: DomainDns, changes: readonly Zon
   if (others.length > 0) await storeUnpublished(ctx, others, BY_HAND)
 }
 
-async function isInDns(dns: DomainDns, { name, value }: ZoneChange): Promise<boolean> {
+async function isInDns(dns: DomainDns, { name, value }: ClaimedChange): Promise<boolean> {
   const answer = await dns.txt(name)
   if (answer.kind === 'failed') return false
   return value === null ? answer.records.length === 0 : answer.records.length === 1 && answer.records[0] === value
-}
-
-/** A zone that was replaced by another DKIM_ZONE may fail; it must not keep the other from its changes. */
-function byZone(changes: readonly ZoneChange[]): ZoneChange[][] {
-  const zoneOf = ({ name }: ZoneChange): string => name.split('.').slice(2).join('.')
-  return [...Map.groupBy(changes, zoneOf).values()]
 }

@@ -1,16 +1,17 @@
 /**
  * Publishes the TXT record of a DNS-01 challenge with ACME_DNS_COMMAND, and waits until DNS answers it. The command
  * gets what it needs as arguments of a shell, never as a part of the text that the shell reads. It has COMMAND_MS; a
- * command that hangs is killed. The record is removed in any case, also when it was never seen.
+ * command that hangs is killed with all that it started. The record is removed in any case, also when it was never
+ * seen.
  */
-import { execFile } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { environment } from '#config/environment.ts'
 import type { Config } from '#config/load.ts'
 import { createDomainDns } from '#src/domains/domain-dns.ts'
 import type { Log } from '#src/platform/log.ts'
+import { runShellCommand } from '#src/platform/shell-command.ts'
 
 const COMMAND_MS = 60_000
-const MAX_OUTPUT_BYTES = 64 * 1024
 /** How long a provider may need until its servers answer the record. */
 const VISIBLE_MS = 180_000
 const POLL_MS = 2000
@@ -42,7 +43,7 @@ export async function publishRecord(ctx: DnsHookContext, name: string, value: st
   return remove
 }
 
-function runHook(
+async function runHook(
   { config }: DnsHookContext,
   action: 'present' | 'cleanup',
   record: string,
@@ -50,20 +51,13 @@ function runHook(
 ): Promise<void> {
   const { acmeDnsCommand } = config
   if (acmeDnsCommand === null) throw new Error('ACME_DNS_COMMAND is missing: dns-01 needs it')
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const options = { timeout: COMMAND_MS, killSignal: 'SIGKILL', maxBuffer: MAX_OUTPUT_BYTES } as const
-  execFile('/bin/sh', ['-c', `${acmeDnsCommand} "$@"`, 'sh', action, record, value], options, (error, _out, err) => {
-    if (error === null) return resolve()
-    // the message of the error contains the command, which may contain a password
-    const why =
-      error.killed === true ? `did not end within ${COMMAND_MS / 1000} s` : `ended with ${error.code ?? 'a signal'}`
-    reject(new Error(`ACME_DNS_COMMAND ${action} ${record} ${why}${err.trim() === '' ? '' : `: ${lastLine(err)}`}`))
+  const result = await runShellCommand({
+    command: `${acmeDnsCommand} "$@"`,
+    args: [action, record, value],
+    env: environment,
+    timeoutMs: COMMAND_MS,
   })
-  return promise
-}
-
-function lastLine(text: string): string {
-  return (text.trim().split('\n').at(-1) ?? '').slice(0, 300)
+  if (!result.ok) throw new Error(`ACME_DNS_COMMAND ${action} ${record} ${result.why}`)
 }
 
 async function waitUntilVisible({ config }: DnsHookContext, record: string, value: string): Promise<void> {

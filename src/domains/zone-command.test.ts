@@ -47,11 +47,15 @@ describe('DKIM_ZONE_COMMAND', () => {
     ['that does not exist', 'no-such-program-here', /ended with 127: .*not found/],
     ['does not see the secrets of the process', 'test -z "$MASTER_KEY" && test -n "$PATH"', null],
     ['that hangs is killed with what it started', 'sleep 600 & sleep 600', /did not end within 1 s/],
+    ['may leave a program behind that inherits its error output', 'sleep 15 >&2 &', null],
+    ['that fails may leave one, too', 'sleep 15 >&2 & echo REFUSED >&2; exit 2', /ended with 2: REFUSED$/],
+    ['may leave one in a session of its own', 'setsid sleep 15 & true', null],
+    ['that fails may leave one in a session of its own', 'setsid sleep 15 & echo NO >&2; exit 2', /ended with 2: NO$/],
   ]
   for (const [what, command, problem] of RESULTS)
     it(what, async () => {
       process.env['MASTER_KEY'] = 'secret'
-      const result = await runZoneCommand(command, CHANGES, 300, 1000)
+      const result = await runZoneCommand(command, CHANGES, 300, command.startsWith('sleep 600') ? 1000 : 10_000)
       delete process.env['MASTER_KEY']
       if (problem === null) assert.deepEqual(result, { ok: true })
       else assert.match(result.ok ? 'ok' : result.problem, problem)
