@@ -231,7 +231,7 @@ const rotate = route({
     if (kind === 'too-soon')
       return refuse(
         'CONFLICT',
-        `The previous keys still verify mail in transit. Rotate after ${isoDate(rotation.untilMs)}.`,
+        `The previous keys still verify mail in transit. Repeat this after ${isoDate(rotation.untilMs)}.`,
       )
     if (kind === 'not-verified')
       return refuse('CONFLICT', `${domain.domain} is ${domain.status}: its keys are not in use yet. Verify it first.`)
