@@ -14,7 +14,7 @@ import type { Context } from '#src/context.ts'
 import { newId } from '#src/platform/id.ts'
 import { isRedisReady, type Redis } from '#src/stores/redis.ts'
 import type { ReportedSnapshot } from './exposition-format.ts'
-import type { MetricSnapshot } from './registry.ts'
+import type { MetricSeries, MetricSnapshot } from './registry.ts'
 import { combineSnapshots, countersOf, limitNames, subtractCounters } from './snapshot.ts'
 
 export const PUBLISH_INTERVAL_MS = 5000
@@ -157,7 +157,7 @@ async function readAll(redis: Redis): Promise<MetricReading | null> {
   return {
     running: parseReports(texts.running),
     totals: parseReports(texts.totals),
-    queue: parse<MetricSnapshot>(texts.queue),
+    queue: snapshotOf(parseObject(texts.queue)),
   }
 }
 
@@ -176,20 +176,47 @@ async function readTexts(redis: Redis): Promise<StoredTexts | null> {
 function parseReports(texts: Readonly<Record<string, string>>): Map<string, Report> {
   const reports = new Map<string, Report>()
   for (const [key, text] of Object.entries(texts)) {
-    const report = parse<Report>(text)
+    const report = parseReport(text)
     if (report !== null) reports.set(key, report)
   }
   return reports
 }
 
-/** Data of another version is ignored. */
-function parse<T>(text: string | null): T | null {
+/** Null for what is no report. */
+function parseReport(text: string | null): Report | null {
+  const read = parseObject(text)
+  const snapshot = isObject(read?.['snapshot']) ? snapshotOf(read['snapshot']) : null
+  if (read === null || snapshot === null) return null
+  const { role, node, at } = read
+  if (typeof role !== 'string' || typeof node !== 'string' || typeof at !== 'number') return null
+  return { role, node, at, snapshot }
+}
+
+/** Series of another version that this one cannot read are left out. */
+function snapshotOf(read: Readonly<Record<string, unknown>> | null): MetricSnapshot | null {
+  if (read === null) return null
+  const lists = Object.entries(read).filter((entry): entry is [string, unknown[]] => Array.isArray(entry[1]))
+  return Object.fromEntries(lists.map(([name, series]) => [name, series.filter(isSeries)]))
+}
+
+function isSeries(value: unknown): value is MetricSeries {
+  if (!isObject(value)) return false
+  const { labels, value: sum, counts = [] } = value
+  const isOf = (list: unknown, type: string): boolean => Array.isArray(list) && list.every((one) => typeof one === type)
+  return isOf(labels, 'string') && typeof sum === 'number' && isOf(counts, 'number')
+}
+
+function parseObject(text: string | null): Readonly<Record<string, unknown>> | null {
   try {
     const read: unknown = text === null ? null : JSON.parse(text)
-    return typeof read === 'object' ? (read as T | null) : null
+    return isObject(read) ? read : null
   } catch {
     return null
   }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function withoutGauges(reports: ReadonlyMap<string, Report>): Map<string, Report> {
@@ -228,10 +255,10 @@ async function endProcess(deps: ExchangeDeps, id: string): Promise<void> {
 
 async function addToTotals({ redis, clock }: ExchangeDeps, texts: StoredTexts, id: string): Promise<boolean> {
   const text = texts.running[id] ?? ''
-  const report = parse<Report>(text)
+  const report = parseReport(text)
   if (report === null) return (await redis.hdel(RUNNING, id)) === 1
   const key = keyOf(report)
-  const before = parse<Report>(texts.totals[key] ?? null)
+  const before = parseReport(texts.totals[key] ?? null)
   const { role, node } = report
   // the sites of this process stay, rather than those of earlier ones
   const snapshot = limitNames(combineSnapshots([countersOf(report.snapshot), before?.snapshot ?? {}]))
@@ -240,7 +267,7 @@ async function addToTotals({ redis, clock }: ExchangeDeps, texts: StoredTexts, i
   return (await redis.eval(END, 2, RUNNING, TOTALS, ...args)) === 1
 }
 
-/** Adds processes that ended without a word to the totals, and deletes totals that nothing has added to for long. */
+/** Adds processes that were killed to the totals, and deletes invalid data and totals that nothing adds to any more. */
 export async function endSilentProcesses(deps: ExchangeDeps): Promise<void> {
   const { redis, clock } = deps
   const texts = await readTexts(redis)
@@ -250,9 +277,11 @@ export async function endSilentProcesses(deps: ExchangeDeps): Promise<void> {
   for (const id of Object.keys(texts.running))
     if ((running.get(id)?.at ?? 0) < now - ENDED_MS) await endProcess(deps, id)
   const owners = new Set([...running.values()].map(keyOf))
-  for (const [key, { at }] of parseReports(texts.totals))
-    if (!owners.has(key) && at < now - TOTALS_MS)
-      await redis.eval(DELETE_TOTALS, 1, TOTALS, key, texts.totals[key] ?? '')
+  for (const [key, text] of Object.entries(texts.totals)) {
+    const totals = parseReport(text)
+    const isOld = !owners.has(key) && (totals?.at ?? 0) < now - TOTALS_MS
+    if (totals === null || isOld) await redis.eval(DELETE_TOTALS, 1, TOTALS, key, text)
+  }
 }
 
 /** True for one caller in each `everyMs`, across all workers. */

@@ -219,9 +219,23 @@ describe('metrics of several processes', () => {
     await ctx.redis.hset('mailstead:{metrics}:running', 'a', '{"snapshot":{"unknown_total":[{"labels":[],"value":1}]}}')
     await ctx.redis.hset('mailstead:{metrics}:running', 'b', 'no JSON')
     await ctx.redis.set('mailstead:{metrics}:queue', 'no JSON')
+    const owned = { role: 'api', node: 'n', at: ctx.clock.now() }
+    const invalid = [
+      [],
+      { ...owned },
+      { ...owned, snapshot: [] },
+      { snapshot: {} },
+      { ...owned, at: 'now', snapshot: {} },
+    ]
+    for (const [i, report] of invalid.entries())
+      for (const key of ['running', 'totals'])
+        await ctx.redis.hset(`mailstead:{metrics}:${key}`, `invalid ${i}`, JSON.stringify(report))
+    const series = { mailstead_processes: 5, mailstead_accept_messages_total: [null, { value: 1 }, { labels: [] }] }
+    await ctx.redis.hset('mailstead:{metrics}:running', 'c', JSON.stringify({ ...owned, snapshot: series }))
     assert.strictEqual(renderMetrics(await readMetrics(ctx)).trim(), '')
     await endSilentProcesses(ctx)
-    assert.strictEqual(await ctx.redis.hlen('mailstead:{metrics}:running'), 0)
+    assert.deepEqual(await ctx.redis.hkeys('mailstead:{metrics}:running'), ['c'])
+    assert.deepEqual(await ctx.redis.hkeys('mailstead:{metrics}:totals'), [])
   })
   it('only one worker at a time reports the queue', async () => {
     assert.deepEqual(
