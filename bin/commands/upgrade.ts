@@ -57,8 +57,8 @@ const section = (title: string, lines: readonly string[]): string[] =>
 function describeMigration(one: PlannedMigration, rows: number | null): string[] {
   const blocks =
     one.blocksMs === null || rows === null
-      ? 'its locks are given up after 0.7 s'
-      : `blocks ${one.blocksMs < 10 ? 'less than 10' : one.blocksMs} ms, takes ${one.tookSeconds} s ` +
+      ? 'it blocks for at most 0.7 s and is then tried again'
+      : `blocks ${one.blocksMs < 10 ? 'less than 10' : one.blocksMs} ms, runs for ${one.tookSeconds} s ` +
         `(measured at ${rows.toLocaleString('en-US')} rows)`
   const wayBack =
     one.cannotUndo ??
@@ -66,6 +66,7 @@ function describeMigration(one: PlannedMigration, rows: number | null): string[]
   return [
     `${one.migration}  ${one.phase}, ${blocks}`,
     ...one.steps.filter(({ isLong }) => isLong).map(({ text }) => `   in the background: ${text}`),
+    ...(one.isOneStep ? ['   one step: it may ask for a stop of all roles on a large database'] : []),
     ...(one.waitsFor.length === 0 ? [] : [`   waits for the end of processes of ${one.waitsFor.join(', ')}`]),
     `   ${wayBack}`,
   ]
@@ -89,6 +90,7 @@ function planJson(plan: UpgradePlan): object {
     migrations: plan.migrations.map((one) => ({
       migration: one.migration,
       phase: one.phase,
+      is_one_step: one.isOneStep,
       blocks_ms: one.blocksMs,
       took_seconds: one.tookSeconds,
       steps: one.steps.map(({ text, isLong }) => ({ text, is_long: isLong })),

@@ -30,6 +30,8 @@ export interface PlannedMigration {
   readonly migration: string
   readonly phase: 'expand' | 'contract'
   readonly steps: readonly { readonly text: string; readonly isLong: boolean }[]
+  /** It is one brief transaction, and may need a stop on a large database. */
+  readonly isOneStep: boolean
   /** The longest that readers and writers waited for it at `measuredRows`; null: not measured. */
   readonly blocksMs: number | null
   readonly tookSeconds: number | null
@@ -119,6 +121,7 @@ async function describe(
     migration: name.replace(/\.ts$/, ''),
     phase: isContract(name) ? 'contract' : 'expand',
     steps: stepsOf(module).map(({ describe: text, isLong }) => ({ text, isLong })),
+    isOneStep: module.steps === undefined,
     blocksMs: found?.blocksMs ?? null,
     tookSeconds: found?.seconds ?? null,
     cannotUndo,

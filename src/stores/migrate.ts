@@ -1,8 +1,9 @@
 /**
  * Migrates a database to this version: runs the pending migrations of `migrations/` in order, creates the partitions of
  * the coming weeks and renumbers restored events. An advisory lock, which ends with its session, lets one process do
- * this at a time. Running it again changes nothing, and continues what was interrupted. The partitions are those of
- * PostgreSQL's clock. It does not stop mail: migration-session.ts says how.
+ * this at a time. Running it again changes nothing, and continues what was interrupted; it refuses after an undo that
+ * was interrupted, until that is finished. The partitions are those of PostgreSQL's clock. It does not stop mail:
+ * migration-session.ts says how.
  *
  * Contract migrations wait while a process of an earlier version reports itself.
  */
@@ -17,9 +18,11 @@ import {
   runSteps,
   type StepListener,
   stepsOf,
+  UNDO,
   undoStepsOf,
 } from './migration-runner.ts'
-import { createMigrationSession, type SessionOptions } from './migration-session.ts'
+import { createMigrationSession, type MigrationSession, type SessionOptions } from './migration-session.ts'
+import type { MigrationStep } from './migration-steps.ts'
 import { compareVersions } from '#src/platform/version.ts'
 import { CONNECTION, explainConnectError, PostgresClient } from './postgres-client.ts'
 import { ensurePartitions } from './partitions.ts'
@@ -47,6 +50,21 @@ export interface WaitingMigration {
   readonly versions: readonly string[]
 }
 
+/** Undoing a migration was interrupted: a part of what it created is gone, and it is still recorded as applied. */
+class UndoInterruptedError extends Error {
+  override readonly name = 'UndoInterruptedError'
+
+  constructor(migration: string, before: string | undefined) {
+    const command =
+      before === undefined
+        ? 'restore a backup'
+        : `run mailstead upgrade --undo-to ${fileless(before)} --yes, with all roles stopped`
+    super(`undoing ${fileless(migration)} was interrupted, and parts of it are missing. To finish it, ${command}`)
+  }
+}
+
+const fileless = (name: string): string => name.replace(/\.ts$/, '')
+
 /** The database was changed by a later version, and lacks what this version needs. */
 class DatabaseTooNewError extends Error {
   override readonly name = 'DatabaseTooNewError'
@@ -61,7 +79,8 @@ class DatabaseTooNewError extends Error {
 
 /**
  * @throws when the database cannot be reached or a migration fails; a failed step is rolled back, and the next run
- * continues with it. MigrationBlockedError if others hold a lock for too long, DatabaseTooNewError.
+ * continues with it. MigrationBlockedError if others hold a lock for too long, DatabaseTooNewError,
+ * UndoInterruptedError.
  */
 export function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<MigrateResult> {
   return withMigrator(databaseUrl, async ({ knex, holder }) => {
@@ -87,17 +106,44 @@ export function undoMigrations(databaseUrl: string, after: string, options: Migr
     const steps = await Promise.all(undone.map(async (name) => undoStepsOf(await loadMigration(name))))
     const session = createMigrationSession(knex, holder, options)
     for (const [i, name] of undone.entries()) {
-      const source = asSource([name], () => runSteps(session, undoOf(name), steps[i] ?? [], options.onStep))
+      const source = asSource([name], () => runUndo(session, name, steps[i] ?? [], options.onStep))
       await knex.migrate.down({ ...settings(source), name })
-      await knex('migration_steps')
-        .whereIn('migration', [name, undoOf(name)])
-        .delete()
+      await forgetFinishedUndo(knex)
     }
     return undone
   })
 }
 
-const undoOf = (name: string): string => `undo ${name}`
+/**
+ * Once the first step is undone (runSteps), the steps that were applied are not recorded any more: otherwise `migrate`
+ * would find nothing to do after the undo, and record the migration as applied.
+ */
+async function runUndo(
+  session: MigrationSession,
+  name: string,
+  steps: readonly MigrationStep[],
+  onStep: StepListener | undefined,
+): Promise<void> {
+  await runSteps(session, undoOf(name), steps, onStep)
+  await session.knex('migration_steps').where('migration', name).delete()
+}
+
+const undoOf = (name: string): string => `${UNDO}${name}`
+
+/** The migrations of which some steps are undone, whether or not the rest was. */
+async function readUndoing(knex: Knex): Promise<string[]> {
+  const rows = await knex<{ migration: string }>('migration_steps')
+    .distinct('migration')
+    .where('migration', 'like', `${UNDO}%`)
+  return rows.map(({ migration }) => migration.slice(UNDO.length))
+}
+
+/** Deletes the steps of an undo that has finished: its migration is not applied any more. */
+async function forgetFinishedUndo(knex: Knex): Promise<void> {
+  const applied = await readApplied(knex)
+  const finished = (await readUndoing(knex)).filter((name) => !applied.includes(name))
+  await knex('migration_steps').whereIn('migration', finished.map(undoOf)).delete()
+}
 
 export function loadMigration(name: string): Promise<MigrationModule> {
   return import(join(MIGRATIONS, name)) as Promise<MigrationModule>
@@ -131,15 +177,16 @@ function unlimited(connection: Client, done: (error: Error | null) => void): voi
 /** Returns the time of PostgreSQL when this process holds the lock. */
 async function prepare(knex: Knex, holder: PostgresClient): Promise<number> {
   const { serverMs } = await holder.openSession(CONNECTION.connectionTimeoutMillis)
-  await takeLock(holder)
+  await lockMigrations(holder)
   // the advisory lock ends with its session; knex's own lock table stays locked after a crash, so it is unlocked first
   await knex.migrate.forceFreeMigrationsLock(settings(asSource([], () => Promise.resolve())))
   await holder.query(CREATE_STEP_TABLE)
+  await forgetFinishedUndo(knex)
   return serverMs
 }
 
 /** Not `pg_advisory_lock`: a statement that waits has a snapshot, for whose end a concurrent index build waits. */
-async function takeLock(holder: PostgresClient): Promise<void> {
+async function lockMigrations(holder: PostgresClient): Promise<void> {
   for (;;) {
     const { rows } = await holder.query<{ isHeld: boolean }>(`SELECT pg_try_advisory_lock(${LOCK}) AS "isHeld"`)
     if (rows[0]?.isHeld === true) return
@@ -148,7 +195,11 @@ async function takeLock(holder: PostgresClient): Promise<void> {
 }
 
 async function applyPending({ knex, holder }: Migrator, options: MigrateOptions): Promise<MigrateResult> {
-  const { pending, incompatible } = compareMigrations(await readApplied(knex))
+  const alreadyApplied = await readApplied(knex)
+  const { pending, incompatible } = compareMigrations(alreadyApplied)
+  const [undoing] = (await readUndoing(knex)).toSorted()
+  if (undoing !== undefined)
+    throw new UndoInterruptedError(undoing, alreadyApplied.filter((one) => one < undoing).at(-1))
   if (incompatible.length > 0) throw new DatabaseTooNewError(incompatible)
   const session = createMigrationSession(knex, holder, options)
   const applied: string[] = []

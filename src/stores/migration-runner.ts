@@ -61,9 +61,13 @@ function asStep(name: string, work: MigrationModule['up']): MigrationStep {
   }
 }
 
+/** Precedes the name of a migration in the records of undone steps. */
+export const UNDO = 'undo '
+
+const FORGET_APPLIED = 'DELETE FROM migration_steps WHERE migration = ?'
 const FINISHED = 'SELECT step FROM migration_steps WHERE migration = ?'
 
-/** Runs the steps that are not recorded. */
+/** Runs the steps that are not recorded. Undoing a step deletes the record of those that were applied. */
 export async function runSteps(
   session: MigrationSession,
   migration: string,
@@ -77,6 +81,7 @@ export async function runSteps(
     if (finished.has(name)) continue
     onStep({ migration, step: step.describe, index: index + 1, of: steps.length })
     await step.run(session, async (tx) => {
+      if (migration.startsWith(UNDO)) await tx.query(FORGET_APPLIED, [migration.slice(UNDO.length)])
       await tx.query('INSERT INTO migration_steps (migration, step) VALUES (?, ?)', [migration, name])
     })
   }

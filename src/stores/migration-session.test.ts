@@ -3,9 +3,11 @@ import createKnex, { type Knex } from 'knex'
 import { Client } from 'pg'
 import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
 import { until } from '#test/support/until.ts'
+import { migrate, undoMigrations } from './migrate.ts'
 import { createMigrationSession, MigrationBlockedError, type MigrationSession } from './migration-session.ts'
 import { CREATE_STEP_TABLE, runSteps } from './migration-runner.ts'
 import { batches, brief, buildIndex, type MigrationStep, replaceIndex, unlocked } from './migration-steps.ts'
+import { sql } from './sql.ts'
 
 describe('migration session', function () {
   this.timeout(120_000)
@@ -135,6 +137,27 @@ describe('migration session', function () {
     assert.equal(await (await open()).indexState('parts_kind'), 'valid')
   })
 
+  it('goes on when a partition is removed while its index is built', async () => {
+    await knex.raw('CREATE TABLE parts (id integer, kind text) PARTITION BY RANGE (id)')
+    for (const from of [0, 10]) {
+      await knex.raw(`CREATE TABLE parts_${from} PARTITION OF parts FOR VALUES FROM (${from}) TO (${from + 10})`)
+      await knex.raw(`INSERT INTO parts VALUES (${from}, 'a')`)
+    }
+    let transactions = 0
+    const session = await open({
+      around: async (_tx, work) => {
+        transactions += 1
+        if (transactions === 2) await knex.raw('DROP TABLE parts_0')
+        await work()
+      },
+    })
+    await apply([buildIndex({ table: 'parts', name: 'parts_kind', on: '(kind)' })], session)
+    const { rows } = await knex.raw<{ rows: { name: string }[] }>(
+      `SELECT inhrelid::regclass::text AS name FROM pg_inherits WHERE inhparent = 'parts_kind'::regclass`,
+    )
+    assert.deepEqual(rows, [{ name: 'parts_10_parts_kind' }])
+  })
+
   it('continues with the step that failed', async () => {
     const update = `UPDATE things SET kind = 'b' WHERE id IN (SELECT id FROM things WHERE kind = 'a' LIMIT 2000)`
     const first = [brief('ALTER TABLE things ADD COLUMN more text'), batches(update)]
@@ -143,5 +166,49 @@ describe('migration session', function () {
     assert.deepEqual(await apply([...first, ...rest]), ['SELECT 1 / 1'])
     assert.deepEqual(await apply([...first, ...rest]), [])
     assert.deepEqual(await knex('things').where({ kind: 'a' }), [])
+  })
+})
+
+describe('an undo that is interrupted', function () {
+  this.timeout(120_000)
+  const [before, migration] = ['058-nodes.ts', '059-delegated-keys.ts']
+  let database: TestDatabase
+  let client: Client
+  beforeEach(async () => {
+    database = await createDatabase()
+    client = new Client({ connectionString: database.url })
+    await client.connect()
+  })
+  afterEach(async () => {
+    await client.end()
+    await database.drop()
+  })
+  const hasTable = async (): Promise<boolean> =>
+    (await client.query(`SELECT WHERE to_regclass('dkim_zone_records') IS NOT NULL`)).rowCount === 1
+
+  it('between two steps is finished before anything else', async () => {
+    const interrupted = undoMigrations(database.url, before, {
+      onStep: (step) => {
+        if (step.migration === `undo ${migration}` && step.index === 2) throw new Error('killed')
+      },
+    })
+    await assert.isRejected(interrupted, 'killed')
+    await assert.isRejected(migrate(database.url), /undoing 059-delegated-keys was .*upgrade --undo-to 058-nodes --yes/)
+    assert.include(await undoMigrations(database.url, before), migration)
+    assert.isFalse(await hasTable())
+    assert.include((await migrate(database.url)).applied, migration)
+    assert.isTrue(await hasTable())
+  })
+
+  it('after its last step leaves nothing that skips steps of the next migrate', async () => {
+    await client.query(sql`
+      CREATE FUNCTION interrupt() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'killed'; END $$;
+      CREATE TRIGGER interrupt AFTER DELETE ON migrations FOR EACH ROW EXECUTE FUNCTION interrupt();
+    `)
+    await assert.isRejected(undoMigrations(database.url, before), /killed/)
+    await client.query('DROP TRIGGER interrupt ON migrations; DELETE FROM migrations WHERE name > $$058-nodes.ts$$')
+    assert.isFalse(await hasTable())
+    assert.include((await migrate(database.url)).applied, migration)
+    assert.isTrue(await hasTable())
   })
 })

@@ -47,7 +47,7 @@ export interface MigrationSession {
   readonly knex: Knex
   /** Runs a transaction that locks tables. It is repeated until it gets the locks. */
   brief(work: (tx: StepTransaction) => Promise<unknown>): Promise<void>
-  /** Runs a transaction that takes no lock that readers or writers wait for. */
+  /** Runs a transaction that holds no lock that readers or writers wait for. */
   unlocked(work: (tx: StepTransaction) => Promise<unknown>): Promise<void>
   /** Runs a statement that cannot be in a transaction. */
   outside(statement: string): Promise<void>
@@ -57,7 +57,7 @@ export interface MigrationSession {
   indexState(name: string): Promise<'missing' | 'valid' | 'invalid'>
   /** Null if the table is not partitioned. */
   partitionsOf(table: string): Promise<string[] | null>
-  /** Partitions that have no part of a partitioned index. */
+  /** Partitions that have no part of a partitioned index, without those that are being detached. */
   partitionsWithout(index: { readonly name: string; readonly table: string }): Promise<string[]>
 }
 
@@ -101,11 +101,25 @@ const asTransaction = (trx: Knex.Transaction): StepTransaction => ({
   query: async (text, values = []) => trx.raw(text, [...values]),
 })
 
-const START = `SELECT pg_backend_pid() AS pid, set_config('lock_timeout', ?, true)`
+/** A transaction of a backend. */
+interface Watched {
+  readonly pid: number
+  /** Seconds; a later transaction of the same backend has another one. */
+  readonly startedAt: string
+}
+
+const START = sql`
+  SELECT pg_backend_pid() AS pid, extract(epoch FROM now())::text AS "startedAt", set_config('lock_timeout', ?, true)
+`
 const INDEX_STATE = `SELECT indisvalid AS "isValid" FROM pg_index WHERE indexrelid = to_regclass(?)`
 const PARTITIONS = sql`
   SELECT CASE WHEN c.relkind = 'p' THEN
-    ARRAY(SELECT i.inhrelid::regclass::text FROM pg_inherits i WHERE i.inhparent = c.oid ORDER BY 1)
+    ARRAY(
+      SELECT i.inhrelid::regclass::text
+      FROM pg_inherits i
+      WHERE i.inhparent = c.oid AND NOT i.inhdetachpending
+      ORDER BY 1
+    )
   END AS names
   FROM pg_class c
   WHERE c.oid = ?::regclass
@@ -113,7 +127,7 @@ const PARTITIONS = sql`
 const PARTITIONS_WITHOUT = sql`
   SELECT p.inhrelid::regclass::text AS name
   FROM pg_inherits p
-  WHERE p.inhparent = ?::regclass AND NOT EXISTS (
+  WHERE p.inhparent = ?::regclass AND NOT p.inhdetachpending AND NOT EXISTS (
     SELECT
     FROM pg_inherits i
     JOIN pg_index x ON x.indexrelid = i.inhrelid
@@ -166,8 +180,9 @@ async function tryBrief(
   let watching: Promise<void> = Promise.resolve()
   try {
     await knex.transaction(async (trx) => {
-      const { rows } = await trx.raw<{ rows: { pid: number }[] }>(START, [String(LOCK_WAIT_MS)])
-      watching = watchOthers(watcher, rows[0]?.pid ?? 0, watch, maxBlockMs)
+      const { rows } = await trx.raw<{ rows: Watched[] }>(START, [String(LOCK_WAIT_MS)])
+      const [transaction] = rows
+      if (transaction !== undefined) watching = watchOthers(watcher, transaction, watch, maxBlockMs)
       await work(asTransaction(trx))
     })
     return { isDone: true, isCancelled: false, holders: [] }
@@ -189,8 +204,13 @@ interface Watch {
   holders: readonly string[]
 }
 
-/** Cancels the statement of a backend when others wait for it. A watcher that fails watches no more. */
-async function watchOthers(watcher: Watcher, pid: number, watch: Watch, maxBlockMs: number): Promise<void> {
+/** Cancels the statement of a transaction when others wait for it. A watcher that fails watches no more. */
+async function watchOthers(
+  watcher: Watcher,
+  { pid, startedAt }: Watched,
+  watch: Watch,
+  maxBlockMs: number,
+): Promise<void> {
   let blockedAt: number | null = null
   for (;;) {
     await sleep(POLL_MS, undefined, { ref: false })
@@ -202,10 +222,17 @@ async function watchOthers(watcher: Watcher, pid: number, watch: Watch, maxBlock
     blockedAt = row.blocks ? (blockedAt ?? performance.now()) : null
     if (blockedAt === null || performance.now() - blockedAt + POLL_MS < maxBlockMs || watch.isOver) continue
     watch.isCancelled = true
-    await watcher.query('SELECT pg_cancel_backend($1)', [pid]).catch(() => null)
+    await watcher.query(CANCEL, [pid, startedAt]).catch(() => null)
     return
   }
 }
+
+/** Not what the backend does after the end of the transaction. */
+const CANCEL = sql`
+  SELECT pg_cancel_backend(pid)
+  FROM pg_stat_activity
+  WHERE pid = $1 AND extract(epoch FROM xact_start) = $2::numeric
+`
 
 const LOCKS = sql`
   SELECT

@@ -1,6 +1,6 @@
 /**
  * The kinds of steps that a migration consists of. Each blocks other sessions for well under a second, however large
- * its tables are: what takes long takes no lock that a reader or a writer waits for. A step that failed or whose
+ * its tables are: what lasts for long holds no lock that a reader or a writer waits for. A step that failed or whose
  * process died is repeated by the next `mailstead migrate`; a finished one is not (migration-runner.ts).
  */
 import type { Knex } from 'knex'
@@ -38,7 +38,7 @@ export function brief(statements: string, describe = firstLine(statements)): Mig
   }
 }
 
-/** Statements in one transaction that may take long. They read and write rows, and no statement locks a table. */
+/** Statements in one transaction that may last for long. They read and write rows, and no statement locks a table. */
 export function unlocked(statements: string, describe = firstLine(statements)): MigrationStep {
   return {
     describe,
@@ -101,11 +101,16 @@ async function buildPartitioned(session: MigrationSession, index: IndexDefinitio
     tx.query(`CREATE ${uniqueWord(index)}INDEX IF NOT EXISTS ${index.name} ON ONLY ${index.table} ${index.on}`),
   )
   for (;;) {
-    const [partition] = (await session.partitionsWithout(index)) ?? []
+    const [partition] = await session.partitionsWithout(index)
     if (partition === undefined) return
     const name = `${partition}_${index.name}`.slice(0, MAX_NAME)
-    await buildOne(session, { ...index, table: partition, name })
-    await session.brief((tx) => tx.query(`ALTER INDEX ${index.name} ATTACH PARTITION ${name}`))
+    try {
+      await buildOne(session, { ...index, table: partition, name })
+      await session.brief((tx) => tx.query(`ALTER INDEX ${index.name} ATTACH PARTITION ${name}`))
+    } catch (error) {
+      // housekeeping may have removed the partition meanwhile
+      if ((await session.partitionsWithout(index)).includes(partition)) throw error
+    }
   }
 }
 
