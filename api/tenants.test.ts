@@ -74,6 +74,8 @@ const OF_THE_SERVICE = new Set([
   'leases',
   ...OF_OPERATION,
   'restore_fence',
+  'lost_mail',
+  'backups',
   'store_probe',
   'installation',
   'installation_mode',

@@ -44,6 +44,7 @@ const OLD = [
       )`,
   `DELETE FROM receiver_suspensions WHERE until < now() - interval '30 days'`,
   `DELETE FROM usage WHERE period < current_date - interval '3 years'`,
+  `DELETE FROM lost_mail WHERE found_at < now() - interval '90 days'`,
   `DELETE FROM subscribe_days WHERE day < current_date - 30`,
   // unsigned reports, which anybody may have sent
   sql`

@@ -12,6 +12,7 @@ import type { Context } from '#src/context.ts'
 import { urgent, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { EPOCH_KEY, FENCE_KEY } from './keys.ts'
+import { recordWaitingLost } from './lost-mail.ts'
 import { publishSuspensions, storeSuspension } from './suspensions.ts'
 
 /** A heartbeat does not wait longer for Redis: the lease must be renewed while Redis does not answer. */
@@ -145,12 +146,55 @@ interface Finding {
   readonly counter: number
   readonly isWaiting: boolean
   readonly reason: string
+  /** Since when changes are missing. */
+  readonly lostFrom: Date | null
+}
+
+const RECORD_RESTORE = sql`
+  UPDATE restore_fence
+  SET detected_at = clock_timestamp(), lost_from = $1, lost_until = $2
+`
+
+/**
+ * Suspends all mail in the transaction that restores a backup, for the case that neither Redis nor a process remembers
+ * the newer state, as in a second installation. The counter stays that of the backup: what remembers a newer one also
+ * detects it, and replaces the schedule in Redis. Returns false if no mail waits, and so none is suspended.
+ */
+export async function recordRestore(
+  tx: Queryable,
+  { from, until }: { readonly from: Date; readonly until: Date | null },
+): Promise<boolean> {
+  await tx.query('INSERT INTO restore_fence DEFAULT VALUES ON CONFLICT DO NOTHING')
+  const waiting = await tx.query<{ isWaiting: boolean }>(WAITING)
+  const isWaiting = waiting.rows[0]?.isWaiting === true
+  const range = until === null ? `after ${from.toISOString()}` : `from ${from.toISOString()} to ${until.toISOString()}`
+  const reason = `a backup was restored: changes ${range} are missing`
+  if (isWaiting) await suspendAll(tx, reason)
+  await tx.query('DELETE FROM leases')
+  await tx.query(RECORD_RESTORE, [from, until])
+  return isWaiting
+}
+
+function suspendAll(tx: Queryable, reason: string): Promise<void> {
+  return storeSuspension(tx, {
+    kind: 'domain',
+    scope: 'mail',
+    subject: '*',
+    reason: `${reason}. Mail of that time may be sent again; see docs/guides/backup.md`,
+    until: null,
+  })
 }
 
 /** Suspends once; from then on the operator decides. */
 async function suspendAfterRestore(ctx: FenceDeps, known: KnownState): Promise<void> {
   const finding = await ctx.db.transaction((tx) => correct(tx, known))
   if (finding === null) return
+  await recordWaitingLost(ctx, finding.lostFrom).catch((error: unknown) =>
+    ctx.log.error(
+      { err: error },
+      'failed to record which waiting mail is lost; mailstead lost-mail names it from logs',
+    ),
+  )
   // the schedule in Redis belongs to the newer state
   await withinWait(ctx.redis.del(EPOCH_KEY))
   await publishSuspensions(ctx)
@@ -171,19 +215,12 @@ async function correct(tx: Queryable, known: KnownState): Promise<Finding | null
   const reason = reasonOf(from, until)
   const waiting = await tx.query<{ isWaiting: boolean }>(WAITING)
   const isWaiting = waiting.rows[0]?.isWaiting === true
-  if (isWaiting)
-    await storeSuspension(tx, {
-      kind: 'domain',
-      scope: 'mail',
-      subject: '*',
-      reason: `${reason}. Mail of that time may be sent again; see docs/guides/operations.md`,
-      until: null,
-    })
+  if (isWaiting) await suspendAll(tx, reason)
   // what another process claimed or knows belongs to the newer state: each acquires a lease again
   await tx.query('DELETE FROM leases')
   await tx.query(SKIP_TOKENS, [known.token])
   await tx.query(CORRECT, [known.counter + 1, dateOf(from), dateOf(until)])
-  return { counter: found.counter, isWaiting, reason }
+  return { counter: found.counter, isWaiting, reason, lostFrom: dateOf(from) }
 }
 
 function dateOf(ms: number | null): Date | null {

@@ -25,6 +25,8 @@ certificate_challenges: deleted; src/certificates/certificate-store.ts
 certificates: deleted; src/certificates/certificate-store.ts
 api_key_secrets: deleted; worker/housekeeping.ts
 audit_log: deleted; src/operator/audit-log.ts
+backups: deleted; src/operator/backup-log.ts
+lost_mail: deleted; worker/housekeeping.ts
 automation_calls: deleted; src/automations/webhook-calls.ts
 automation_mails: deleted; src/automations/maintenance.ts
 automation_step_changes: deleted; src/automations/maintenance.ts

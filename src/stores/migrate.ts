@@ -10,7 +10,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import createKnex, { type Knex } from 'knex'
-import type { Client } from 'pg'
+import { escapeIdentifier, type Client } from 'pg'
 import { compareMigrations, isContract, MIGRATIONS } from './migrations.ts'
 import {
   CREATE_STEP_TABLE,
@@ -35,6 +35,10 @@ const LOCK_POLL_MS = 200
 export interface MigrateOptions extends SessionOptions {
   /** Only the migrations up to this one, for tests and measurements. No partitions are created then. */
   readonly through?: string
+  /** Another schema than `public`, for a restore. */
+  readonly schema?: string
+  /** Only these migrations, as a backup had them. No partitions are created then. */
+  readonly only?: readonly string[]
   readonly onStep?: StepListener
 }
 
@@ -83,15 +87,16 @@ class DatabaseTooNewError extends Error {
  * UndoInterruptedError.
  */
 export function migrate(databaseUrl: string, options: MigrateOptions = {}): Promise<MigrateResult> {
-  return withMigrator(databaseUrl, async ({ knex, holder }) => {
-    const serverMs = await prepare(knex, holder)
+  const work = async ({ knex, holder }: Migrator): Promise<MigrateResult> => {
+    const serverMs = await prepare(knex, holder, options.schema)
     const result = await applyPending({ knex, holder }, options)
-    if (options.through === undefined) {
+    if (options.through === undefined && options.only === undefined) {
       await ensurePartitions((statement) => holder.query(statement), serverMs)
       await renumberRestoredEvents((statement) => holder.query(statement))
     }
     return result
-  })
+  }
+  return withMigrator(databaseUrl, work, options.schema)
 }
 
 /**
@@ -155,9 +160,18 @@ interface Migrator {
   readonly holder: PostgresClient
 }
 
-async function withMigrator<T>(databaseUrl: string, work: (migrator: Migrator) => Promise<T>): Promise<T> {
+async function withMigrator<T>(
+  databaseUrl: string,
+  work: (migrator: Migrator) => Promise<T>,
+  schema?: string,
+): Promise<T> {
   const holder = new PostgresClient({ ...CONNECTION, connectionString: databaseUrl })
-  const knex = createKnex({ client: 'pg', connection: databaseUrl, pool: { min: 0, max: 2, afterCreate: unlimited } })
+  const knex = createKnex({
+    client: 'pg',
+    connection: databaseUrl,
+    pool: { min: 0, max: 2, afterCreate: unlimited },
+    ...(schema === undefined ? {} : { searchPath: [schema] }),
+  })
   await holder.connect().catch((error: unknown) => {
     throw explainConnectError(error)
   })
@@ -175,9 +189,10 @@ function unlimited(connection: Client, done: (error: Error | null) => void): voi
 }
 
 /** Returns the time of PostgreSQL when this process holds the lock. */
-async function prepare(knex: Knex, holder: PostgresClient): Promise<number> {
+async function prepare(knex: Knex, holder: PostgresClient, schema?: string): Promise<number> {
   const { serverMs } = await holder.openSession(CONNECTION.connectionTimeoutMillis)
   await lockMigrations(holder)
+  if (schema !== undefined) await holder.query(`SET search_path = ${escapeIdentifier(schema)}`)
   // the advisory lock ends with its session; knex's own lock table stays locked after a crash, so it is unlocked first
   await knex.migrate.forceFreeMigrationsLock(settings(asSource([], () => Promise.resolve())))
   await holder.query(CREATE_STEP_TABLE)
@@ -204,7 +219,7 @@ async function applyPending({ knex, holder }: Migrator, options: MigrateOptions)
   const session = createMigrationSession(knex, holder, options)
   const applied: string[] = []
   const waiting: WaitingMigration[] = []
-  for (const name of pending.filter((one) => options.through === undefined || one <= options.through)) {
+  for (const name of pending.filter((one) => isChosen(one, options))) {
     const module = await loadMigration(name)
     const versions = isContract(name) ? await versionsBefore(holder, module.unusedSince) : []
     if (versions.length > 0) {
@@ -216,6 +231,10 @@ async function applyPending({ knex, holder }: Migrator, options: MigrateOptions)
     applied.push(name)
   }
   return { applied, waiting }
+}
+
+function isChosen(name: string, { through, only }: MigrateOptions): boolean {
+  return (through === undefined || name <= through) && (only === undefined || only.includes(name))
 }
 
 async function readApplied(knex: Knex): Promise<string[]> {
