@@ -6,6 +6,7 @@
  * `NAME_FILE` works for every row: the value is then the trimmed content of that file (for mounted secrets).
  */
 import { apiSettings } from '#config/settings/api.ts'
+import { backupSettings } from '#config/settings/backup.ts'
 import { certificateSettings } from '#config/settings/certificates.ts'
 import { deliverySettings } from '#config/settings/delivery.ts'
 import { dnsSettings } from '#config/settings/dns.ts'
@@ -34,6 +35,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   { title: 'Server and stores', settings: serverSettings },
   { title: 'API and pages', settings: apiSettings },
   { title: 'Security', settings: securitySettings },
+  { title: 'Backup', settings: backupSettings },
   { title: 'Workspaces and plans', settings: workspaceSettings },
   { title: 'Limits', settings: limitSettings },
   { title: 'Retention', settings: retentionSettings },
@@ -53,6 +55,7 @@ export const SETTINGS = {
   ...serverSettings,
   ...apiSettings,
   ...securitySettings,
+  ...backupSettings,
   ...workspaceSettings,
   ...limitSettings,
   ...retentionSettings,

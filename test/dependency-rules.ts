@@ -124,6 +124,7 @@ bin/queue: bin/cli bin/terminal src src/messages src/operator src/platform src/q
 bin/doctor: bin/terminal config mta/inbound mta/route src/certificates src/crypto src/domains src/egress src/going-live
   src/metrics src/net src/operator src/platform src/queue src/retention src/stores src/suppression src/tls-reports
 bin/setup: bin/cli bin/supervisor config
+bin/backup: bin/cli bin/supervisor config src/crypto src/operator src/platform src/queue src/stores
 
 # benchmark
 bench/harness: bin/supervisor src/crypto
@@ -140,11 +141,11 @@ test/support: api api/http api/openapi bin/cli bin/supervisor config mta/deliver
 test: bin/supervisor config mta/classify src/platform test/support
 
 # commands
-bin/commands: api api/routes bench bench/harness bin/cli bin/doctor bin/egress bin/queue bin/service bin/setup
-  bin/supervisor bin/terminal config config/settings mta mta/classify mta/delivery mta/dry-run mta/egress mta/inbound
-  mta/security src src/auth src/certificates src/crypto src/domains src/egress src/going-live src/mail src/messages
-  src/net src/operator src/platform src/providers src/queue src/retention src/sandbox src/shaping src/stores
-  src/suppression src/tls-reports src/tracking src/workspaces test worker
+bin/commands: api api/routes bench bench/harness bin/backup bin/cli bin/doctor bin/egress bin/queue bin/service
+  bin/setup bin/supervisor bin/terminal config config/settings mta mta/classify mta/delivery mta/dry-run mta/egress
+  mta/inbound mta/security src src/auth src/certificates src/crypto src/domains src/egress src/going-live src/mail
+  src/messages src/net src/operator src/platform src/providers src/queue src/retention src/sandbox src/shaping
+  src/stores src/suppression src/tls-reports src/tracking src/workspaces test worker
 
 # main program
 bin: bin/cli bin/commands bin/supervisor bin/terminal config src/platform

@@ -8,6 +8,7 @@ import { runAction } from '#bin/cli/actions.ts'
 import type { CliAction, CommandCall, CommandIo } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { describeDatabaseUrl, withDatabase } from '#bin/cli/context.ts'
+import { BACKUP } from '#bin/doctor/backup.ts'
 import { BOUNCES } from '#bin/doctor/bounces.ts'
 import { CLOCK, PROCESS_CLOCKS } from '#bin/doctor/clocks.ts'
 import { type DoctorCheck, failed, type CheckResult, messageOf, type CheckContext } from '#bin/doctor/check.ts'
@@ -52,6 +53,7 @@ export const CHECKS: readonly DoctorCheck[] = [
   ...LIVE,
   QUEUE_AGE,
   RETENTION,
+  BACKUP,
   BOUNCES,
   RETURN_PATH,
   SENDER_DMARC,

@@ -26,6 +26,7 @@ const GUIDES: Readonly<Record<string, string>> = {
   'hosted mail': 'open-and-click-tracking#a-host-of-its-own',
   'queue age': 'troubleshooting',
   retention: 'retention-and-erasure#what-is-deleted-when',
+  backup: 'backup',
   ...Object.fromEntries(Object.entries(LIVE_CHECKS).map(([name, { anchor }]) => [name, `going-live#${anchor}`])),
 }
 

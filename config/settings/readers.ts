@@ -73,6 +73,9 @@ export function days(least: number): Reader<number> {
   }
 }
 
+/** A whole number of 1 or more, or `none` to switch the feature off. */
+export const countOrNone: Reader<number | null> = (value) => (value.toLowerCase() === 'none' ? null : count(value))
+
 /** More would take a phone minutes. */
 const MAX_CHALLENGE_BITS = 26
 
