@@ -69,13 +69,11 @@ const CHILDREN: Readonly<Record<string, string>> = {
 const OF_OPERATION = ['nodes', 'node_processes', 'dkim_zone_records']
 /** Tables of the service itself, without a workspace. */
 const isOfService = (table: string): boolean =>
-  /^(?:acme|certificate|migration)/.test(table) || OF_THE_SERVICE.has(table)
+  /^(?:acme|backups|certificate|lost_mail|migration)/.test(table) || OF_THE_SERVICE.has(table)
 const OF_THE_SERVICE = new Set([
   'leases',
   ...OF_OPERATION,
   'restore_fence',
-  'lost_mail',
-  'backups',
   'store_probe',
   'installation',
   'installation_mode',
