@@ -41,9 +41,10 @@ const ACTION: CliAction = {
       const since = await readLostSince(ctx.db)
       if (since === null)
         return call.fail('No restore is known: the database was never found to be older than the mail sent.')
+      const origin = { since, addressKey: ctx.config.logAddressKey }
       const sent: SentRecipient[] = []
       for (const file of call.arguments)
-        for await (const attempts of readAttempts(file)) sent.push(...(await compareWithLog(ctx.db, attempts, since)))
+        for await (const attempts of readAttempts(file)) sent.push(...(await compareWithLog(ctx.db, attempts, origin)))
       const settled = call.has('yes') ? await settleSent(ctx, sent) : null
       return report(call, { since, lost: await listLost(ctx.db), sent, settled })
     }),

@@ -10,6 +10,7 @@
  */
 import type { Context } from '#src/context.ts'
 import { isUuid, timeOf } from '#src/platform/id.ts'
+import { hashAddress } from '#src/platform/log-addresses.ts'
 import { isAfter, recordLost, type LostRecipient } from '#src/queue/lost-mail.ts'
 import { publishNotifications } from '#src/queue/notifications.ts'
 import { applyTransitions, type Transition } from '#src/messages/transition.ts'
@@ -71,17 +72,24 @@ export async function readLostSince(db: Queryable): Promise<Date | null> {
   return rows[0]?.since ?? null
 }
 
+export interface LogOrigin {
+  /** Since when changes are missing. */
+  readonly since: Date
+  /** LOG_ADDRESS_KEY of the log: its addresses are hashed. */
+  readonly addressKey: string | null
+}
+
 /** Records those that are lost; returns those that wait although they were sent. */
 export async function compareWithLog(
   db: Queryable,
   attempts: readonly LoggedAttempt[],
-  since: Date,
+  { since, addressKey }: LogOrigin,
 ): Promise<SentRecipient[]> {
   const sent: SentRecipient[] = []
   for (let at = 0; at < attempts.length; at += SLICE) {
     const slice = attempts.slice(at, at + SLICE)
     await recordLost(db, slice.filter(({ messageId }) => isAfter(messageId, since)).map(lostOf))
-    sent.push(...(await findWaiting(db, slice, since)))
+    sent.push(...(await findWaiting(db, slice, { since, addressKey })))
   }
   const last = new Map(sent.map((one) => [`${one.messageId} ${one.n}`, one]))
   return [...last.values()]
@@ -91,7 +99,11 @@ function lostOf({ messageId, to, from, outcome, at, source }: LoggedAttempt): Lo
   return { messageId, recipient: to, sender: from, outcome, at, source }
 }
 
-async function findWaiting(db: Queryable, attempts: readonly LoggedAttempt[], since: Date): Promise<SentRecipient[]> {
+async function findWaiting(
+  db: Queryable,
+  attempts: readonly LoggedAttempt[],
+  { since, addressKey }: LogOrigin,
+): Promise<SentRecipient[]> {
   const accepted = attempts.filter(
     ({ outcome, at }) => SETTLED_BY[outcome] !== undefined && at.getTime() >= since.getTime() - 60_000,
   )
@@ -106,7 +118,9 @@ async function findWaiting(db: Queryable, attempts: readonly LoggedAttempt[], si
     [[...new Set(accepted.map(({ messageId }) => messageId))]],
   )
   return rows.flatMap((row) => {
-    const found = byName.get(`${row.messageId} ${row.n}`) ?? byName.get(`${row.messageId} ${row.address.toLowerCase()}`)
+    const { messageId, n, address } = row
+    const names = [n, address, ...(addressKey === null ? [] : [hashAddress(addressKey, address)])]
+    const found = names.map((name) => byName.get(`${messageId} ${String(name).toLowerCase()}`)).find(Boolean)
     return found === undefined ? [] : [{ ...row, outcome: found.outcome, at: found.at }]
   })
 }
