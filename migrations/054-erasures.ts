@@ -1,6 +1,6 @@
 /**
  * Requests to erase a person, and the suppressions of erased addresses: their hashes, so that mail to them stays
- * suppressed although nobody can read the addresses.
+ * suppressed although the addresses are not stored. Guessed addresses can be tested with the hashes.
  */
 import type { Knex } from 'knex'
 import { sql } from '#src/stores/sql.ts'
@@ -10,16 +10,21 @@ const UP = sql`
     id uuid PRIMARY KEY,                        -- UUIDv7
     workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,
     email text,                                 -- null once it is done
+    mailbox text,                               -- canonicalMailbox(email); null once it is done
     state text NOT NULL DEFAULT 'running' CHECK (state IN ('running', 'done')),
     step text NOT NULL,                         -- src/privacy/erasure.ts
     position uuid,                              -- of the step
     is_waiting boolean NOT NULL DEFAULT false,  -- the step left mail that is being sent
+    is_pass_empty boolean NOT NULL DEFAULT true, -- this pass of all steps has found nothing yet
     due_at timestamptz NOT NULL DEFAULT now(),
+    failures integer NOT NULL DEFAULT 0,        -- one after another
+    problem text,                               -- of the last failure
     deleted jsonb NOT NULL DEFAULT '{}',        -- rows by table
     created_at timestamptz NOT NULL DEFAULT now(),
     ended_at timestamptz
   );
   CREATE INDEX erasures_workspace ON erasures (workspace_id, id);
+  CREATE UNIQUE INDEX erasures_mailbox ON erasures (workspace_id, mailbox) WHERE state = 'running';
   CREATE INDEX erasures_due ON erasures (due_at) WHERE state = 'running';
   CREATE TABLE erased_suppressions (
     workspace_id uuid NOT NULL REFERENCES workspaces ON DELETE CASCADE,

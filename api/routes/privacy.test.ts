@@ -12,6 +12,7 @@ const PERSON = 'zelda.quux@gmail.com'
 const SPELLINGS = [PERSON, 'Zelda.Quux@gmail.com', 'ZeldaQuux+shop@googlemail.com'] as const
 const TRACES = 'zelda[.]{0,1}quux'
 const OTHER = 'bert@people.example'
+const SILENT = openLog({ logLevel: 'silent' }, 'test')
 
 describe('what is stored about a person', () => {
   let api: TestApi
@@ -90,10 +91,21 @@ describe('what is stored about a person', () => {
     return textOf(body['data']?.['id'])
   }
   const work = async (): Promise<void> => {
-    while (await continueErasure({ db: api.db, clock: systemClock }));
+    while (await continueErasure({ db: api.db, clock: systemClock, log: SILENT }));
   }
   const stateOf = async (id: string): Promise<Json> =>
     (await asAdmin('GET', `/privacy/get-erasure?id=${id}`)).body['data'] ?? {}
+
+  /** Waits until a session waits for the lock of another. */
+  const waitForLock = async (): Promise<void> => {
+    for (;;) {
+      const { rows } = await api.db.query(
+        `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+      )
+      if (rows.length > 0) return
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
 
   it('is erased in every table, in all spellings, and stays suppressed', async () => {
     const { shared } = await fill()
@@ -114,7 +126,7 @@ describe('what is stored about a person', () => {
     assert.strictEqual(done['status'], 'done')
     assert.strictEqual(done['deleted']?.['contacts'], 1)
     assert.strictEqual(done['deleted']?.['messages'], 2)
-    await applyCounterDeltas({ db: api.db, log: openLog({ logLevel: 'silent' }, 'test') })
+    await applyCounterDeltas({ db: api.db, log: SILENT })
     assert.deepEqual(await findTraces(), [])
     // the others of a message are not affected
     const { body } = await asAdmin('GET', `/emails/get-email?id=${shared}`)
@@ -146,14 +158,101 @@ describe('what is stored about a person', () => {
     // a slice whose transaction is lost leaves everything as it was
     await api.db
       .transaction(async (tx) => {
-        const lost = { ...api.db, transaction: (run: (one: typeof tx) => Promise<boolean>) => run(tx) } as typeof api.db
-        await continueErasure({ db: lost, clock: systemClock })
+        const bulk = { transaction: (run: (one: typeof tx) => Promise<boolean>) => run(tx) }
+        await continueErasure({ db: { bulk } as unknown as typeof api.db, clock: systemClock, log: SILENT })
         throw new Error('the worker dies')
       })
       .catch(() => undefined)
     await work()
     assert.strictEqual((await stateOf(erasure))['status'], 'done')
     assert.deepEqual(await findTraces(), [])
+  })
+
+  it('does not lose mail that is claimed while a slice decides', async () => {
+    const id = await send([PERSON])
+    const erasure = await erase()
+    const claim = Promise.withResolvers<undefined>()
+    const claimed = Promise.withResolvers<undefined>()
+    const claiming = api.db.transaction(async (tx) => {
+      await tx.query(`UPDATE recipients SET state = 'sending', lease = 1 WHERE message_id = $1`, [id])
+      claimed.resolve(undefined)
+      await claim.promise
+    })
+    await claimed.promise
+    const working = work()
+    await waitForLock()
+    claim.resolve(undefined)
+    await claiming
+    await working
+    assert.deepInclude(await stateOf(erasure), { status: 'running', is_waiting: true })
+    const { rows } = await api.db.query('SELECT state, address FROM recipients WHERE message_id = $1', [id])
+    assert.deepEqual(rows, [{ state: 'sending', address: PERSON }])
+    await settle(id)
+    await api.db.query(`UPDATE erasures SET due_at = now()`)
+    await work()
+    assert.strictEqual((await stateOf(erasure))['status'], 'done')
+    assert.deepEqual(await findTraces(), [])
+  })
+
+  it('waits for the other recipients of a message, who need its texts', async () => {
+    const id = await send([OTHER, PERSON])
+    const erasure = await erase()
+    await work()
+    assert.deepInclude(await stateOf(erasure), { status: 'running', is_waiting: true })
+    const { rows } = await api.db.query(
+      'SELECT r.state, m.subject FROM recipients r JOIN messages m ON m.id = r.message_id WHERE r.address = $1',
+      [PERSON],
+    )
+    assert.deepEqual(rows, [{ state: 'cancelled', subject: 'For Zelda.Quux' }])
+    await settle(id)
+    await api.db.query(`UPDATE erasures SET due_at = now()`)
+    await work()
+    assert.strictEqual((await stateOf(erasure))['status'], 'done')
+    assert.deepEqual(await findTraces(), [])
+  })
+
+  it('that is stored again while the erasure runs is erased again', async () => {
+    const id = await send([PERSON])
+    await settle(id, 'sending')
+    const erasure = await erase()
+    await work()
+    const { body } = await asAdmin('POST', '/audiences/add-audience', { name: 'A' })
+    const audienceId = textOf(body['data']?.['id'])
+    await asAdmin('POST', '/contacts/add-contact', { audienceId, email: PERSON })
+    assert.include(await findTraces(), 'contacts')
+    await settle(id)
+    await api.db.query(`UPDATE erasures SET due_at = now()`)
+    await work()
+    assert.strictEqual((await stateOf(erasure))['status'], 'done')
+    await applyCounterDeltas({ db: api.db, log: SILENT })
+    assert.deepEqual(await findTraces(), [])
+  })
+
+  it('has one erasure at a time, and one that fails does not stop those of others', async () => {
+    const other = await api.addTenant()
+    const first = await erase()
+    assert.strictEqual(await erase(), first)
+    await api.db.query(`UPDATE erasures SET email = 'zelda.quux@gmail.com', due_at = now() - interval '1 hour'`)
+    await api.db.query(sql`
+      CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN RAISE 'it fails'; END $body$;
+      CREATE TRIGGER refuse BEFORE UPDATE OF position ON erasures FOR EACH ROW WHEN (OLD.id = '${first}')
+      EXECUTE FUNCTION refuse()`)
+    const { body } = await api.call('POST', '/public/privacy/erase-person', {
+      key: other.admin,
+      body: { email: OTHER },
+    })
+    const second = textOf(body['data']?.['id'])
+    await work()
+    const states = await api.db.query<{ id: string }>('SELECT id, state, problem FROM erasures ORDER BY id')
+    assert.deepEqual(states.rows, [
+      { id: first, state: 'running', problem: 'it fails' },
+      { id: second, state: 'done', problem: null },
+    ])
+    assert.strictEqual((await stateOf(first))['problem'], 'it fails')
+    await api.db.query('DROP FUNCTION refuse CASCADE')
+    await api.db.query(`UPDATE erasures SET due_at = now() WHERE state = 'running'`)
+    await work()
+    assert.deepInclude(await stateOf(first), { status: 'done', problem: null })
   })
 
   it('of another workspace is not erased or exported, and its erasure is not found', async () => {

@@ -26,18 +26,28 @@ const erasureSchema = z
   .object({
     id: z.uuid(),
     status: z.enum(['running', 'done']),
-    is_waiting: z.boolean().meta({ description: 'mail to the person is being sent; the erasure waits for the result' }),
+    is_waiting: z.boolean().meta({ description: 'a message to the person is open, perhaps for others; the erasure waits' }),
+    problem: z.string().nullable().meta({ description: 'why the last try failed; null if it did not. It is repeated' }),
     deleted: z.record(z.string(), z.int()).meta({ description: 'the number of rows so far, by what they are' }),
     created_at: timestamp,
     ended_at: timestamp.nullable().meta({ description: 'when it was done; null while it runs' }),
   })
   .meta({ id: 'Erasure' })
 
-function present({ id, state, isWaiting, deleted, createdAt, endedAt }: Erasure): z.output<typeof erasureSchema> {
+function present({
+  id,
+  state,
+  isWaiting,
+  problem,
+  deleted,
+  createdAt,
+  endedAt,
+}: Erasure): z.output<typeof erasureSchema> {
   return {
     id,
     status: state,
     is_waiting: isWaiting,
+    problem,
     deleted,
     created_at: createdAt.toISOString(),
     ended_at: endedAt?.toISOString() ?? null,
@@ -50,7 +60,7 @@ const erase = route({
   description:
     'Deletes the contact, its memberships, messages to the person with their events, and more, in the background. ' +
     'Mail that waits is cancelled. A suppression stays as a hash, so that mail to the address stays suppressed. ' +
-    'What was erased cannot be restored.',
+    'What was erased cannot be restored. If an erasure of the mailbox runs, it is the response.',
   method: 'POST',
   paths: ['/public/privacy/erase-person'],
   access: ACCESS,

@@ -2,10 +2,11 @@
  * Erases messages to a person, week by week, and events about them. A message to nobody else is deleted with everything
  * that belongs to it. A message to several people loses this recipient, and its texts once it is sent to all of them.
  *
- * What a slice erased is not found again. Mail that waits is cancelled in the same transaction. Mail that is being
- * sent, or whose outcome is unknown, is left, and the step begins again later.
+ * A slice locks its recipients before it decides, so that no outbound process claims one meanwhile. What a slice erased
+ * is not found again. Mail that waits is cancelled in the same transaction. A message that is being sent, to this person
+ * or to others, or whose outcome is unknown, is left, and the step begins again later.
  */
-import { applyTransitions } from '#src/messages/transition.ts'
+import { applyTransitions, type Transition } from '#src/messages/transition.ts'
 import { isWaiting, type State } from '#src/messages/state.ts'
 import { canonicalMailbox } from '#src/mail/canonical-mailbox.ts'
 import type { Mailbox } from '#src/mail/address.ts'
@@ -27,24 +28,22 @@ interface FoundRecipient {
   readonly count: number
 }
 
+/**
+ * After a wait for a lock, PostgreSQL reads the row again: the state is the present one. All recipients of the last
+ * message are in the slice, which may be left.
+ */
 const FIND = (weeks: Weeks): string => sql`
   SELECT r.message_id AS id, r.n, r.address, r.state, r.is_open AS "isOpen", m.recipient_count AS count
   FROM recipients r
   JOIN messages m ON m.id = r.message_id AND ${weeks.contain('m.id')}
   WHERE r.workspace_id = $1 AND ${matches('r.address', 2)} AND ${weeks.contain('r.message_id')}
-    AND NOT (r.is_open AND r.state NOT IN ('scheduled', 'queued', 'deferred'))
-    AND r.message_id >= $5
+    AND r.message_id > $5
   ORDER BY r.message_id
-  LIMIT ${SLICE}
-`
-const IS_BEING_SENT = (weeks: Weeks): string => sql`
-  SELECT r.address
-  FROM recipients r
-  WHERE r.workspace_id = $1 AND ${matches('r.address', 2)} AND ${weeks.contain('r.message_id')}
-    AND r.is_open AND r.state NOT IN ('scheduled', 'queued', 'deferred')
+  FETCH FIRST ${SLICE} ROWS WITH TIES
+  FOR UPDATE OF r
 `
 
-/** The position is that of the next id; its week is the one that is erased. */
+/** Slices continue behind the position; its week is the one that is erased. */
 export async function eraseMessages(tx: Queryable, person: Person, start: SliceStart): Promise<SliceResult> {
   const week = await weekFrom(tx, 'recipients', start.position)
   if (week === null) return { deleted: {}, next: null }
@@ -53,16 +52,9 @@ export async function eraseMessages(tx: Queryable, person: Person, start: SliceS
   const from = start.position ?? idAt(week)
   const { rows } = await tx.query<FoundRecipient>(FIND(weeks), [...parameters, from])
   const found = rows.filter(({ address }) => isSpelling(person, address))
-  const deleted = found.length === 0 ? {} : await eraseFound(tx, { person, weeks, found, now: start.now })
+  const erased = await eraseFound(tx, { person, weeks, found, now: start.now })
   const isWeekDone = rows.length < SLICE
-  const { rows: sending } = isWeekDone
-    ? await tx.query<{ address: string }>(IS_BEING_SENT(weeks), parameters)
-    : { rows: [] }
-  return {
-    deleted,
-    next: isWeekDone ? idAt(week + WEEK_MS) : (rows.at(-1)?.id ?? null),
-    isWaiting: sending.some(({ address }) => isSpelling(person, address)),
-  }
+  return { ...erased, next: isWeekDone ? idAt(week + WEEK_MS) : (rows.at(-1)?.id ?? null) }
 }
 
 /** The week of the position, or the next one that is stored; null: there is none. */
@@ -78,29 +70,50 @@ interface Found {
   readonly now: Date
 }
 
-async function eraseFound(tx: Queryable, { person, weeks, found, now }: Found): Promise<Record<string, number>> {
-  const waiting = found.filter(({ isOpen, state }) => isOpen && isWaiting(state))
-  if (waiting.length > 0)
-    await applyTransitions(
-      tx,
-      waiting.map(({ id: messageId, n }) => ({
-        messageId,
-        n,
-        move: 'drop',
-        lease: null,
-        reason: 'the recipient was erased',
-        dueAt: null,
-        isCounted: false,
-        attempt: null,
-        eventData: null,
-      })),
-      now,
-    )
-  const alone = found.filter(({ count }) => count === 1).map(({ id }) => id)
-  const shared = found.filter(({ count }) => count > 1)
+/** Erases the messages that are settled once those of this person that wait are cancelled, and leaves the others. */
+async function eraseFound(
+  tx: Queryable,
+  { person, weeks, found, now }: Found,
+): Promise<Required<Omit<SliceResult, 'next'>>> {
+  await cancelWaiting(tx, found, now)
+  const open = await openAmong(tx, weeks, found)
+  const settled = found.filter(({ id }) => !open.has(id))
+  const alone = settled.filter(({ count }) => count === 1).map(({ id }) => id)
+  const shared = settled.filter(({ count }) => count > 1)
   const deleted = alone.length === 0 ? {} : await deleteMessages(tx, weeks, alone)
   for (const recipient of shared) await eraseRecipient(tx, person, { weeks, recipient })
-  return { ...deleted, recipients: found.length }
+  return { deleted: { ...deleted, recipients: settled.length }, isWaiting: settled.length < found.length }
+}
+
+async function cancelWaiting(tx: Queryable, found: readonly FoundRecipient[], now: Date): Promise<void> {
+  const drops = found
+    .filter(({ isOpen, state }) => isOpen && isWaiting(state))
+    .map(({ id: messageId, n }): Transition => ({
+      messageId,
+      n,
+      move: 'drop',
+      lease: null,
+      reason: 'the recipient was erased',
+      dueAt: null,
+      isCounted: false,
+      attempt: null,
+      eventData: null,
+    }))
+  if (drops.length > 0) await applyTransitions(tx, drops, now)
+}
+
+/** Messages with a recipient that is open: of this person, or another who still needs the texts. */
+async function openAmong(tx: Queryable, weeks: Weeks, found: readonly FoundRecipient[]): Promise<ReadonlySet<string>> {
+  if (found.length === 0) return new Set()
+  const { rows } = await tx.query<{ id: string }>(
+    sql`
+      SELECT DISTINCT r.message_id AS id
+      FROM recipients r
+      WHERE r.message_id = ANY ($1::uuid[]) AND r.is_open AND ${weeks.contain('r.message_id')}
+    `,
+    [found.map(({ id }) => id)],
+  )
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Statements by message ids. */
@@ -165,7 +178,7 @@ async function eraseRecipient(tx: Queryable, person: Person, { weeks, recipient 
     [id, n],
   )
   await eraseFromLists(tx, person, { weeks, id })
-  await clearIfSent(tx, { weeks, id })
+  await clearTexts(tx, { weeks, id })
 }
 
 interface MessageRef {
@@ -190,22 +203,18 @@ async function eraseFromLists(tx: Queryable, { email }: Person, { weeks, id }: M
   )
 }
 
-/** A text that was written to several people may name this one. What is still to be sent needs it. */
-async function clearIfSent(tx: Queryable, { weeks, id }: MessageRef): Promise<void> {
-  const { rowCount } = await tx.query(
+/** A text that was written to several people may name this one. It was sent to all of them. */
+async function clearTexts(tx: Queryable, { weeks, id }: MessageRef): Promise<void> {
+  await tx.query(
     sql`
       UPDATE messages m
       SET subject = '', html = NULL, body_text = NULL, raw = NULL, headers = NULL, metadata = NULL, submitted = NULL,
         params = NULL
       WHERE m.id = $1 AND ${weeks.contain('m.id')}
-        AND NOT EXISTS (
-          SELECT FROM recipients r
-          WHERE r.message_id = m.id AND r.is_open AND ${weeks.contain('r.message_id')}
-        )
     `,
     [id],
   )
-  if (rowCount === 1) await tx.query(OF_MESSAGES(weeks)['attachments'] ?? '', [[id]])
+  await tx.query(OF_MESSAGES(weeks)['attachments'] ?? '', [[id]])
 }
 
 const EVENTS = (weeks: Weeks): string => sql`

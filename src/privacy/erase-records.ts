@@ -1,16 +1,17 @@
 /**
  * Erases what is stored about a person besides messages and events: contacts with memberships and runs of automations,
- * suppressions, captured mail, quoted cells of imports, and the values in the audit log. These are few rows, so each
- * step is one slice.
+ * suppressions, captured mail, quoted cells of imports, and the values in the audit log. These are few rows, found by
+ * indexes, so most steps are one slice; imports and the audit log are read in slices by id.
  */
 import { deleteContact } from '#src/contacts/change-contact.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { eraseSuppressions, suppressErased } from '#src/suppression/erased.ts'
-import { isSpelling, matches, type Person, type SliceResult, spellingParameters } from './person.ts'
+import { isSpelling, matches, type Person, type SliceResult, type SliceStart, spellingParameters } from './person.ts'
 
 /** Stands for an erased address. */
 const ERASED = 'erased'
+const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 interface ContactRow {
   readonly id: string
@@ -32,7 +33,9 @@ const CONTACTS = sql`
 const OF_CONTACTS: Readonly<Record<string, string>> = {
   automation_calls: sql`
     DELETE FROM automation_calls
-    WHERE workspace_id = $1 AND enrolment_id IN (SELECT id FROM enrolments WHERE contact_id = ANY ($2::uuid[]))
+    WHERE workspace_id = $1 AND (automation_id, enrolment_id) IN (
+      SELECT automation_id, id FROM enrolments WHERE contact_id = ANY ($2::uuid[])
+    )
   `,
   automation_mails: sql`
     DELETE FROM automation_mails
@@ -102,35 +105,69 @@ interface FoundAddress {
   readonly address: string
 }
 
-/** Captured mail, quoted cells of imports and the rest of the audit log. */
-export async function eraseOther(tx: Queryable, person: Person): Promise<SliceResult> {
-  const spellings = spellingParameters(person)
+export async function eraseCaptured(tx: Queryable, person: Person): Promise<SliceResult> {
   const captured = await tx.query<FoundAddress>(
     `SELECT id, rcpt_to AS address FROM sandbox_inbox WHERE workspace_id = $1 AND ${matches('rcpt_to', 2)}`,
-    [person.workspaceId, ...spellings],
+    [person.workspaceId, ...spellingParameters(person)],
   )
   const ids = captured.rows.filter(({ address }) => isSpelling(person, address)).map(({ id }) => id)
   await tx.query('DELETE FROM sandbox_inbox WHERE id = ANY ($1::uuid[])', [ids])
-  const cells = await tx.query(
-    sql`
-      DELETE FROM import_errors e
-      USING imports i
-      WHERE i.id = e.import_id AND i.workspace_id = $1 AND ${matches('trim(e.value)', 2)}
-    `,
-    [person.workspaceId, ...spellings],
-  )
-  const audited = await tx.query(
+  await tx.query(
     sql`
       UPDATE audit_log
-      SET object = CASE WHEN kind = 'suppression' THEN '${ERASED}' ELSE object END, before = NULL, after = NULL
-      WHERE workspace_id = $1
-        AND (
-          (kind = 'captured_email' AND object = ANY ($2::text[]))
-          OR (kind = 'suppression' AND ${matches('object', 3)})
-        )
+      SET before = NULL, after = NULL
+      WHERE workspace_id = $1 AND kind = 'captured_email' AND object = ANY ($2::text[])
     `,
-    [person.workspaceId, ids, ...spellings],
+    [person.workspaceId, ids],
   )
-  const deleted = { captured_emails: ids.length, import_errors: cells.rowCount ?? 0, audit_log: audited.rowCount ?? 0 }
-  return { deleted, next: null }
+  return { deleted: { captured_emails: ids.length }, next: null }
+}
+
+const IMPORTS_SLICE = 20
+const AUDIT_SLICE = 5000
+
+const IMPORTS = sql`
+  SELECT id
+  FROM imports
+  WHERE workspace_id = $1 AND id > $2
+  ORDER BY id
+  LIMIT ${IMPORTS_SLICE}
+`
+const AUDITED = sql`
+  SELECT id, object AS address, kind = 'suppression' AND ${matches('object', 3)} AS "isFound"
+  FROM audit_log
+  WHERE workspace_id = $1 AND id > $2
+  ORDER BY id
+  LIMIT ${AUDIT_SLICE}
+`
+
+/** Quoted cells of some imports. */
+export async function eraseImportErrors(tx: Queryable, person: Person, start: SliceStart): Promise<SliceResult> {
+  const imports = await tx.query<{ id: string }>(IMPORTS, [person.workspaceId, start.position ?? FIRST_ID])
+  const ids = imports.rows.map(({ id }) => id)
+  const cells = await tx.query(
+    `DELETE FROM import_errors WHERE import_id = ANY ($1::uuid[]) AND ${matches('trim(value)', 2)}`,
+    [ids, ...spellingParameters(person)],
+  )
+  return {
+    deleted: { import_errors: cells.rowCount ?? 0 },
+    next: ids.length < IMPORTS_SLICE ? null : (ids.at(-1) ?? null),
+  }
+}
+
+/** Entries of the audit log about suppressions that were removed before. */
+export async function eraseAudited(tx: Queryable, person: Person, start: SliceStart): Promise<SliceResult> {
+  const { rows } = await tx.query<FoundAddress & { isFound: boolean }>(AUDITED, [
+    person.workspaceId,
+    start.position ?? FIRST_ID,
+    ...spellingParameters(person),
+  ])
+  const found = rows.filter(({ isFound, address }) => isFound && isSpelling(person, address)).map(({ id }) => id)
+  await tx.query(`UPDATE audit_log SET object = '${ERASED}', before = NULL, after = NULL WHERE id = ANY ($1::uuid[])`, [
+    found,
+  ])
+  return {
+    deleted: { audit_log: found.length },
+    next: rows.length < AUDIT_SLICE ? null : (rows.at(-1)?.id ?? null),
+  }
 }

@@ -1,6 +1,6 @@
 /**
  * Suppressions of erased addresses: their hashes. They stop mail as the suppressions with an address do, but are in no
- * list. Whoever knows an address can check whether it is suppressed; nobody can read addresses from the hashes.
+ * list. They are pseudonyms, not secrets: somebody who reads the table can find the addresses by guessing them.
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
