@@ -2691,8 +2691,10 @@ export type Erasure = {
   readonly id: string
   /** the status */
   readonly status: "running" | "done"
-  /** mail to the person is being sent; the erasure waits for the result */
+  /** a message to the person is open, perhaps for others; the erasure waits */
   readonly is_waiting: boolean
+  /** why the last try failed; null if it did not. It is repeated */
+  readonly problem: string | null
   /** the number of rows so far, by what they are */
   readonly deleted: Readonly<Record<string, number>>
   /** when it was created */
@@ -7287,8 +7289,8 @@ export class Mailstead {
   /**
    * Erase everything that is stored about a person. Deletes the contact, its memberships, messages to the person with
    * their events, and more, in the background. Mail that waits is cancelled. A suppression stays as a hash, so that
-   * mail to the address stays suppressed. What was erased cannot be restored. Needs an Admin key with the scope
-   * `privacy:manage`.
+   * mail to the address stays suppressed. What was erased cannot be restored. If an erasure of the mailbox runs, it is
+   * the response. Needs an Admin key with the scope `privacy:manage`.
    */
   erasePerson(input: {
     readonly body: ErasePersonBody
