@@ -58,6 +58,7 @@ export const documentedFields: Readonly<Record<string, string>> = {
   closed: 'Closed connections',
   limit: 'Limit',
   day: 'Day',
+  erasure: 'Erasure of a person',
   campaign: 'Campaign',
   leases: 'Leases of dead processes',
   released: 'Released recipients',

@@ -200,8 +200,7 @@ describe('what is stored about a person', () => {
     await work()
     assert.deepInclude(await stateOf(erasure), { status: 'running', is_waiting: true })
     const { rows } = await api.db.query(
-      'SELECT r.state, m.subject FROM recipients r JOIN messages m ON m.id = r.message_id WHERE r.address = $1',
-      [PERSON],
+      'SELECT r.state, m.subject FROM recipients r JOIN messages m ON m.id = r.message_id WHERE r.n = 1',
     )
     assert.deepEqual(rows, [{ state: 'cancelled', subject: 'For Zelda.Quux' }])
     await settle(id)
@@ -232,7 +231,6 @@ describe('what is stored about a person', () => {
     const other = await api.addTenant()
     const first = await erase()
     assert.strictEqual(await erase(), first)
-    await api.db.query(`UPDATE erasures SET email = 'zelda.quux@gmail.com', due_at = now() - interval '1 hour'`)
     await api.db.query(sql`
       CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN RAISE 'it fails'; END $body$;
       CREATE TRIGGER refuse BEFORE UPDATE OF position ON erasures FOR EACH ROW WHEN (OLD.id = '${first}')

@@ -26,7 +26,7 @@ const erasureSchema = z
   .object({
     id: z.uuid(),
     status: z.enum(['running', 'done']),
-    is_waiting: z.boolean().meta({ description: 'a message to the person is open, perhaps for others; the erasure waits' }),
+    is_waiting: z.boolean().meta({ description: 'it waits for a message that is open, perhaps for others' }),
     problem: z.string().nullable().meta({ description: 'why the last try failed; null if it did not. It is repeated' }),
     deleted: z.record(z.string(), z.int()).meta({ description: 'the number of rows so far, by what they are' }),
     created_at: timestamp,

@@ -2691,7 +2691,7 @@ export type Erasure = {
   readonly id: string
   /** the status */
   readonly status: "running" | "done"
-  /** a message to the person is open, perhaps for others; the erasure waits */
+  /** it waits for a message that is open, perhaps for others */
   readonly is_waiting: boolean
   /** why the last try failed; null if it did not. It is repeated */
   readonly problem: string | null

@@ -2,8 +2,8 @@
  * Erases messages to a person, week by week, and events about them. A message to nobody else is deleted with everything
  * that belongs to it. A message to several people loses this recipient, and its texts once it is sent to all of them.
  *
- * A slice locks its recipients before it decides, so that no outbound process claims one meanwhile. What a slice erased
- * is not found again. Mail that waits is cancelled in the same transaction. A message that is being sent, to this person
+ * A slice locks its recipients before it decides, so that no outbound process claims one meanwhile. What it erased is
+ * not found again. Mail that waits is cancelled in the same transaction. A message that is being sent, to this person
  * or to others, or whose outcome is unknown, is left, and the step begins again later.
  */
 import { applyTransitions, type Transition } from '#src/messages/transition.ts'

@@ -34,7 +34,9 @@ const OF_CONTACTS: Readonly<Record<string, string>> = {
   automation_calls: sql`
     DELETE FROM automation_calls
     WHERE workspace_id = $1 AND (automation_id, enrolment_id) IN (
-      SELECT automation_id, id FROM enrolments WHERE contact_id = ANY ($2::uuid[])
+      SELECT automation_id, id
+      FROM enrolments
+      WHERE contact_id = ANY ($2::uuid[])
     )
   `,
   automation_mails: sql`
