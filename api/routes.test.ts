@@ -71,7 +71,7 @@ describe('the table of routes', () => {
           assert.ok(answer.headers.get('allow')?.split(', ').includes(spec.method))
         })
         it('answers 405 with Allow to other methods', async () => {
-          const methods = ROUTES.filter((one) => pathsOf(one).includes(path)).map(({ method }) => String(method))
+          const methods = ROUTES.filter((one) => pathsOf(one).includes(path)).map(({ method }): string => method)
           const other = ['PUT', 'PATCH'].find((method) => !methods.includes(method)) ?? assert.fail()
           const answer = await api.call(other, concrete(path), { key: null, body: {} })
           isRefused(answer, 'METHOD_NOT_ALLOWED')
