@@ -30,7 +30,7 @@ import { createQueueMetricsRound } from './queue-metrics.ts'
 import { createReconcileRound } from './reconcile.ts'
 import { createRestoreFenceRound } from './restore-fence.ts'
 import { createResumeRound } from './resume-suspended.ts'
-import { createRetentionRound } from './retention.ts'
+import { createPartitionDropRound, createRetentionRound } from './retention.ts'
 import { createScoreRound } from './scores.ts'
 import { createTlsReportRound } from './tls-reports.ts'
 import { createTrackingRound } from './tracking.ts'
@@ -126,5 +126,6 @@ export const LOOPS: readonly LoopRow[] = [
   { name: 'TLS reports', everyMs: scaled(5 * MINUTE, 1 * SECOND), createRound: createTlsReportRound },
   { name: 'housekeeping', isBulk: true, everyMs: 10 * MINUTE, createRound: createHousekeepingRound },
   { name: 'erasures', isBulk: true, everyMs: 2 * SECOND, createRound: createErasureRound },
+  { name: 'partition drops', everyMs: 10 * MINUTE, createRound: createPartitionDropRound },
   { name: 'retention', everyMs: 10 * MINUTE, createRound: createRetentionRound },
 ]

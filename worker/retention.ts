@@ -1,27 +1,33 @@
 /**
- * Deletes what is stored for longer than its period: drops the partitions that are over for everybody, then deletes the
- * rows of workspaces with shorter periods, in slices for a few seconds at a time. If a step fails, for example because
- * an old transaction reads the partition, the next round repeats it; a notice and a metric report what is late.
+ * Deletes what is stored for longer than its period. One loop drops the partitions that are over for everybody; another
+ * deletes the rows of workspaces with shorter periods, in slices for a few seconds at a time. A drop may wait for hours
+ * for an old transaction, so the two do not wait for each other. If a step fails, the next round repeats it; a notice
+ * and a metric report what is late. While the clock of this machine or of PostgreSQL may be wrong, nothing is deleted.
  */
 import type { Context } from '#src/context.ts'
 import { DATA_NAMES, type DataName } from '#src/retention/deleted-data.ts'
 import { dropExpiredPartitions } from '#src/retention/partition-drops.ts'
-import { defaultPeriods, readLongestPeriods, type RetentionPeriods } from '#src/retention/periods.ts'
+import { defaultPeriods, type RetentionPeriods } from '#src/retention/periods.ts'
 import { deleteSlice, forgetGoneWorkspaces, listOverdue, type OverdueWorkspace } from '#src/retention/row-deletion.ts'
+import { clockProblem } from '#src/stores/server-clock.ts'
 import type { Round } from './loop.ts'
 
 const BUDGET_MS = 5000
 
+export function createPartitionDropRound(ctx: Context): Round {
+  return async () => {
+    if (isClockRight(ctx)) await dropExpiredPartitions(ctx)
+    return false
+  }
+}
+
 export function createRetentionRound(ctx: Context): Round {
   const defaults = defaultPeriods(ctx.config)
-  return async () => {
-    const nowMs = ctx.clock.now()
-    const drops = dropExpiredPartitions(ctx, await readLongestPeriods(ctx.db, defaults), nowMs)
-    const [result] = await Promise.allSettled([drops])
-    const isMore = await deleteRows(ctx, defaults, nowMs)
-    if (result.status === 'rejected') throw result.reason
-    return isMore
-  }
+  return async () => isClockRight(ctx) && (await deleteRows(ctx, defaults, ctx.clock.now()))
+}
+
+function isClockRight({ db, config }: Context): boolean {
+  return clockProblem(db.clock, config.maxClockSkewSeconds) === null
 }
 
 /** True if there is more to delete. */

@@ -167,6 +167,10 @@ const plainMoves = PLAIN_MOVES.map(({ move, path, summary, message: done, change
   }),
 )
 
+const CONTENT_DELETED =
+  'The campaign ended longer ago than the workspace stores messages: its content and its recipients were deleted. ' +
+  'Create a new campaign.'
+
 const retry = route({
   name: 'retry-campaign',
   summary: 'Send a campaign again to recipients whose mail failed or soft-bounced',
@@ -178,14 +182,12 @@ const retry = route({
   response: campaignResponse,
   errors: ['CONFLICT', 'NOT_FOUND'],
   handle: (ctx, { caller, params }) =>
-    withCampaignName({ workspaceId: caller.workspaceId, id: params.id }, async (name) =>
-      respondWithMove(
-        ctx,
-        name,
-        await retryFailed(ctx.db, name),
-        'The campaign is being sent again to the recipients whose mail failed.',
-      ),
-    ),
+    withCampaignName({ workspaceId: caller.workspaceId, id: params.id }, async (name) => {
+      const result = await retryFailed(ctx.db, name)
+      return result.kind === 'deleted'
+        ? refuse('CONFLICT', CONTENT_DELETED)
+        : respondWithMove(ctx, name, result, 'The campaign is being sent again to the recipients whose mail failed.')
+    }),
 })
 
 const resend = route({

@@ -1,24 +1,43 @@
 /**
  * Sends a dispatched campaign again to the recipients whose message failed, as a new generation. The worker reopens the
- * ledger rows in slices.
+ * ledger rows in slices. Retention may delete ledger and content at the same time, so both lock the campaign.
  */
-import type { Queryable } from '#src/stores/db.ts'
+import type { Db } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import { CAMPAIGN_MOVES, type CampaignState } from './state.ts'
 import { moveCampaign, type CampaignKey, type CampaignMoveResult } from './transitions.ts'
 
-export async function retryFailed(db: Queryable, key: CampaignKey): Promise<CampaignMoveResult> {
-  const {
-    rows: [row],
-  } = await db.query<{ generation: number }>('SELECT generation FROM campaigns WHERE workspace_id = $1 AND id = $2', [
-    key.workspaceId,
-    key.id,
-  ])
-  return moveCampaign(db, key, 'retry', {
-    is_open: true,
-    is_retrying: true,
-    retried_id: null,
-    generation: (row?.generation ?? 1) + 1,
-    sent_at: null,
-    ended_at: null,
-    reason: null,
+/** `deleted`: content and recipients are over their period (src/retention/campaign-ledgers.ts). */
+export type RetryResult = CampaignMoveResult | { readonly kind: 'deleted' }
+
+interface RetriedRow {
+  readonly generation: number
+  readonly status: CampaignState
+  readonly hasContent: boolean
+}
+
+const LOCK = sql`
+  SELECT generation, status, content_id IS NOT NULL AS "hasContent"
+  FROM campaigns
+  WHERE workspace_id = $1 AND id = $2
+  FOR UPDATE
+`
+
+export function retryFailed(db: Pick<Db, 'transaction'>, key: CampaignKey): Promise<RetryResult> {
+  return db.transaction(async (tx) => {
+    const {
+      rows: [row],
+    } = await tx.query<RetriedRow>(LOCK, [key.workspaceId, key.id])
+    const mayRetry = CAMPAIGN_MOVES.retry.from.some((state) => state === row?.status)
+    if (row !== undefined && mayRetry && !row.hasContent) return { kind: 'deleted' }
+    return moveCampaign(tx, key, 'retry', {
+      is_open: true,
+      is_retrying: true,
+      retried_id: null,
+      generation: (row?.generation ?? 1) + 1,
+      sent_at: null,
+      ended_at: null,
+      reason: null,
+    })
   })
 }

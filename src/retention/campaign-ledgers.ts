@@ -1,44 +1,59 @@
 /**
  * Deletes the ledgers and contents of campaigns that ended longer ago than their workspace stores messages. The
- * statistics of the campaign stay: they are counters. One slice at a time; repeating it deletes the next.
+ * statistics of the campaign stay: they are counters. Each call deletes a slice of one campaign in a transaction, so
+ * another worker continues after a crash. The contents go last: until then the campaign can be retried, which ends the
+ * deletion. A campaign without content is finished here.
  */
 import type { Config } from '#config/load.ts'
-import type { Queryable } from '#src/stores/db.ts'
+import type { Db } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { defaultPeriods, periodParameters, periodsSql } from './periods.ts'
 
 const SLICE = 10_000
 
-const OVER = sql`
-  SELECT k.id, k.content_id, k.content_b_id
+/** A retry waits for the lock; another worker has the next campaign. */
+const LOCK_ONE = sql`
+  SELECT k.id, k.content_id AS "contentId", k.content_b_id AS "contentBId"
   FROM campaigns k
   JOIN (${periodsSql(1)}) p ON p.workspace_id = k.workspace_id
-  WHERE k.ended_at < now() - make_interval(days => p.messages)
+  WHERE k.content_id IS NOT NULL AND k.ended_at < now() - make_interval(days => p.messages)
+  LIMIT 1
+  FOR UPDATE OF k SKIP LOCKED
 `
-const DELETE_LEDGERS = sql`
+const DELETE_SLICE = sql`
   DELETE FROM campaign_recipients
-  WHERE (campaign_id, contact_id) IN (
-    SELECT r.campaign_id, r.contact_id
-    FROM (${OVER}) over
-    JOIN campaign_recipients r ON r.campaign_id = over.id
-    LIMIT ${SLICE}
-  )
+  WHERE campaign_id = $1
+    AND contact_id = ANY (ARRAY(SELECT contact_id FROM campaign_recipients WHERE campaign_id = $1 LIMIT ${SLICE}))
 `
-const DELETE_CONTENTS = sql`
-  DELETE FROM mail_contents
-  WHERE id IN (SELECT unnest(ARRAY[content_id, content_b_id]) FROM (${OVER}) over)
+const FINISH = sql`
+  UPDATE campaigns
+  SET content_id = NULL, content_b_id = NULL
+  WHERE id = $1
 `
 
+interface EndedCampaign {
+  readonly id: string
+  readonly contentId: string
+  readonly contentBId: string | null
+}
+
 /** True if there may be more. */
-export async function deleteOldLedgers({
+export function deleteOldLedgers({
   db,
   config,
 }: {
-  readonly db: Queryable
+  readonly db: Pick<Db, 'transaction'>
   readonly config: Config
 }): Promise<boolean> {
-  const parameters = periodParameters(defaultPeriods(config))
-  const { rowCount } = await db.query(DELETE_LEDGERS, parameters)
-  await db.query(DELETE_CONTENTS, parameters)
-  return rowCount === SLICE
+  return db.transaction(async (tx) => {
+    const { rows } = await tx.query<EndedCampaign>(LOCK_ONE, periodParameters(defaultPeriods(config)))
+    const [campaign] = rows
+    if (campaign === undefined) return false
+    const { id, contentId, contentBId } = campaign
+    const { rowCount } = await tx.query(DELETE_SLICE, [id])
+    if (rowCount === SLICE) return true
+    await tx.query('DELETE FROM mail_contents WHERE id = ANY ($1::uuid[])', [[contentId, contentBId]])
+    await tx.query(FINISH, [id])
+    return true
+  })
 }

@@ -5,7 +5,7 @@
 import type { Queryable } from '#src/stores/db.ts'
 import { WEEK_MS } from '#src/stores/partitions.ts'
 import { DATA_NAMES, DELETED_DATA } from './deleted-data.ts'
-import { DROPPED_TABLES, expiredBefore, listExpired } from './partition-drops.ts'
+import { checkPartitions, DROPPED_TABLES, expiredBefore } from './partition-drops.ts'
 import { PERIOD_NAMES, type PeriodName, readLongestPeriods, type RetentionPeriods } from './periods.ts'
 import { listOverdue } from './row-deletion.ts'
 
@@ -23,11 +23,11 @@ export interface Overdue {
 /** One row for each period, also for those that are on time. */
 export async function readOverdue(db: Queryable, defaults: RetentionPeriods, nowMs: number): Promise<Overdue[]> {
   const longest = await readLongestPeriods(db, defaults)
-  const { expired } = await listExpired(db, longest, nowMs)
+  const partitions = await checkPartitions(db, longest, nowMs)
   const found: Overdue[] = []
-  for (const { table, name, week, hasOpenMail } of expired) {
+  for (const { table, name, week, isExpired } of partitions) {
     const period = DROPPED_TABLES.find((one) => one.table === table)?.period
-    if (period === undefined || hasOpenMail) continue
+    if (period === undefined || !isExpired) continue
     found.push({ period, lateMs: expiredBefore(longest[period], nowMs) - week - WEEK_MS, what: `partition ${name}` })
   }
   for (const data of DATA_NAMES) {

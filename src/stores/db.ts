@@ -48,6 +48,11 @@ export interface Db extends Queryable {
    * entries of each partition that a connection has opened, some megabytes for two years.
    */
   apart<T>(work: (own: Queryable) => Promise<T>): Promise<T>
+  /**
+   * Runs statements that may wait for hours, each up to `limitMs`, in a session of their own: no pool has one
+   * connection less meanwhile. The session ends with the work, and its advisory locks with it.
+   */
+  session<T>(limitMs: number, work: (own: Queryable) => Promise<T>): Promise<T>
   /** The same database with the patience for bulk work. */
   readonly bulk: Db
   /** The same database; each change is attributed to the actor, and recorded in the audit log. */
@@ -181,7 +186,8 @@ export function openDb(url: string, log: Log, max = 8, patienceMs = PATIENCE_MS)
     hot: open(max, patienceMs.normal, HOT_SETTINGS),
     plain: open(max, patienceMs.normal),
   }
-  const shared: Pick<Db, 'apart' | 'clock' | 'measureClock' | 'pools' | 'connectionChanges' | 'close'> = {
+  const sessions = new Set<ConnectionPool>()
+  const shared: Pick<Db, 'apart' | 'session' | 'clock' | 'measureClock' | 'pools' | 'connectionChanges' | 'close'> = {
     clock,
     apart: (work) =>
       pools.plain.use(
@@ -192,13 +198,28 @@ export function openDb(url: string, log: Log, max = 8, patienceMs = PATIENCE_MS)
         isDatabaseAway,
         { isClosed: true },
       ),
+    session: async (limitMs, work) => {
+      const pool = open(1, patienceMs.normal)
+      sessions.add(pool)
+      try {
+        return await pool.use(async (client) => {
+          const { statement_timeout: limit } = statementTimeout(limitMs)
+          const unlimited = `SET statement_timeout = ${limit}; SET lock_timeout = 0`
+          await client.within(patienceMs.normal, () => client.query(unlimited))
+          return work({ query: (statement, values) => client.within(limitMs, () => run(client, statement, values)) })
+        }, isDatabaseAway)
+      } finally {
+        sessions.delete(pool)
+        await pool.close()
+      }
+    },
     measureClock: async () =>
       clock.observe(await pools.urgent.use((client) => readTime(client, patienceMs.urgent), isDatabaseAway)),
     pools: () =>
       Object.entries(pools).map(([pool, opened]) => ({ pool: pool as PoolStatus['pool'], ...opened.status() })),
     connectionChanges: () => pools.urgent.changes + pools.hot.changes,
     close: async () => {
-      await Promise.all(Object.values(pools).map((pool) => pool.close()))
+      await Promise.all([...Object.values(pools), ...sessions].map((pool) => pool.close()))
     },
   }
   const attributedTo = (actor: Actor): Db => {

@@ -67,6 +67,7 @@ function routed(db: Db, plain: Queryable, hot: Queryable): Db {
     connectionChanges: () => db.connectionChanges(),
     close: () => Promise.resolve(),
     apart: (work) => work(result),
+    session: (_, work) => work(result),
     query: <R extends object = Row>(...[statement, values]: Parameters<Queryable['query']>) => {
       const next = last.then(() => (typeof statement === 'string' ? plain : hot).query<R>(statement, values))
       last = next.catch(() => undefined)
