@@ -1,8 +1,8 @@
 /**
  * Drops the partitions whose rows nobody stores any longer: a week goes when the longest period of all workspaces is
  * over for its last row. A week with mail that is still to be sent stays until that mail is sent; row-deletion.ts
- * deletes what else is in it. The week of the newest stored message stays, too: if a clock is wrong, not everything is
- * lost.
+ * deletes what else is in it. The week of the newest stored message is never dropped: a clock that is wrong must not
+ * empty the database at once. Its rows are deleted in slices.
  *
  * A partition is marked, detached concurrently and dropped: one statement for each step. Before each step the catalogue,
  * the periods and the open mail are read again, so that another round or another worker continues after a crash. What is

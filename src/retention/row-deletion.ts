@@ -1,7 +1,7 @@
 /**
  * Deletes the rows of workspaces whose period is over while their partition stays: another workspace stores its mail
  * longer, or mail of the week is still to be sent. It walks by workspace and time, in slices; each slice is one
- * transaction with its progress, so any worker continues after a crash, and two workers take different workspaces.
+ * transaction with its progress, so any worker continues after a crash, and two workers process different workspaces.
  *
  * Mail that is still to be sent is not deleted, nor is any part of it. The next walk, a day later, begins at the oldest
  * of it. Workspaces with the longest period wait for whole weeks, which cost nothing to drop (partition-drops.ts). Mail

@@ -11,6 +11,7 @@ import type { Actor } from './audit.ts'
 import { readTime } from './postgres-client.ts'
 import { ConnectionPool, type ConnectionPoolOptions, statementTimeout } from './postgres-pool.ts'
 import { createServerClock, type ServerClock } from './server-clock.ts'
+import { createSessions } from './sessions.ts'
 import { isUnavailable } from './store-errors.ts'
 
 export type Row = Record<string, unknown>
@@ -186,7 +187,7 @@ export function openDb(url: string, log: Log, max = 8, patienceMs = PATIENCE_MS)
     hot: open(max, patienceMs.normal, HOT_SETTINGS),
     plain: open(max, patienceMs.normal),
   }
-  const sessions = new Set<ConnectionPool>()
+  const sessions = createSessions(() => open(1, patienceMs.normal), patienceMs.normal, isDatabaseAway)
   const shared: Pick<Db, 'apart' | 'session' | 'clock' | 'measureClock' | 'pools' | 'connectionChanges' | 'close'> = {
     clock,
     apart: (work) =>
@@ -198,28 +199,14 @@ export function openDb(url: string, log: Log, max = 8, patienceMs = PATIENCE_MS)
         isDatabaseAway,
         { isClosed: true },
       ),
-    session: async (limitMs, work) => {
-      const pool = open(1, patienceMs.normal)
-      sessions.add(pool)
-      try {
-        return await pool.use(async (client) => {
-          const { statement_timeout: limit } = statementTimeout(limitMs)
-          const unlimited = `SET statement_timeout = ${limit}; SET lock_timeout = 0`
-          await client.within(patienceMs.normal, () => client.query(unlimited))
-          return work({ query: (statement, values) => client.within(limitMs, () => run(client, statement, values)) })
-        }, isDatabaseAway)
-      } finally {
-        sessions.delete(pool)
-        await pool.close()
-      }
-    },
+    session: (limitMs, work) => sessions.run(limitMs, work),
     measureClock: async () =>
       clock.observe(await pools.urgent.use((client) => readTime(client, patienceMs.urgent), isDatabaseAway)),
     pools: () =>
       Object.entries(pools).map(([pool, opened]) => ({ pool: pool as PoolStatus['pool'], ...opened.status() })),
     connectionChanges: () => pools.urgent.changes + pools.hot.changes,
     close: async () => {
-      await Promise.all([...Object.values(pools), ...sessions].map((pool) => pool.close()))
+      await Promise.all([...Object.values(pools), sessions].map((pool) => pool.close()))
     },
   }
   const attributedTo = (actor: Actor): Db => {
