@@ -4,10 +4,10 @@
  * deletes what else is in it. The week of the newest stored message is never dropped: a clock that is wrong must not
  * empty the database at once. Its rows are deleted in slices.
  *
- * A partition is marked, detached concurrently and dropped: one statement for each step. Before each step the catalogue,
- * the periods and the open mail are read again, so that another round or another worker continues after a crash. What is
- * no longer expired, because a period became longer, is attached again and loses its mark. A detach without the mark is
- * one of the operator, and stays as it is.
+ * A partition is marked, detached concurrently and dropped: one statement for each step. Before each step the
+ * catalogue, the periods and the open mail are read again, so that another round or another worker continues after a
+ * crash. What is no longer expired, because a period became longer, is attached again and loses its mark. A detach
+ * without the mark is one of the operator, and stays as it is.
  *
  * A detach waits for every transaction that uses the table, such as a backup of hours: it has a connection and a time
  * limit of its own. A step that fails is logged, and the next round repeats it. One worker at a time does this: its
