@@ -13,11 +13,11 @@ export type RetryResult = CampaignMoveResult | { readonly kind: 'deleted' }
 interface RetriedRow {
   readonly generation: number
   readonly status: CampaignState
-  readonly hasContent: boolean
+  readonly isDeleted: boolean
 }
 
 const LOCK = sql`
-  SELECT generation, status, content_id IS NOT NULL AS "hasContent"
+  SELECT generation, status, ended_at IS NOT NULL AND content_id IS NULL AS "isDeleted"
   FROM campaigns
   WHERE workspace_id = $1 AND id = $2
   FOR UPDATE
@@ -29,7 +29,7 @@ export function retryFailed(db: Pick<Db, 'transaction'>, key: CampaignKey): Prom
       rows: [row],
     } = await tx.query<RetriedRow>(LOCK, [key.workspaceId, key.id])
     const mayRetry = CAMPAIGN_MOVES.retry.from.some((state) => state === row?.status)
-    if (row !== undefined && mayRetry && !row.hasContent) return { kind: 'deleted' }
+    if (row !== undefined && mayRetry && row.isDeleted) return { kind: 'deleted' }
     return moveCampaign(tx, key, 'retry', {
       is_open: true,
       is_retrying: true,
