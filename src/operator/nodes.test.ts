@@ -61,11 +61,28 @@ describe('nodes', () => {
   ]
   for (const [what, drained, silent, isDraining, expected] of STATES)
     it(`${what}: ${expected}`, async () => {
-      for (const isDrained of drained) await reportProcess(ctx.db, { ...REPORT, id: newId(), node: 'one', isDrained })
+      const processes = drained.map((isDrained) => ({ ...REPORT, id: newId(), node: 'one', isDrained }))
+      for (const one of processes) await reportProcess(ctx.db, { ...one, isDrained: false })
       await setDraining(ctx.db, 'one', isDraining)
+      for (const one of processes) await reportProcess(ctx.db, one)
       await age(silent)
       assert.strictEqual(await stateOf('one'), expected)
     })
+
+  it('are not drained by what was reported in an earlier drain', async () => {
+    const report = { ...REPORT, id: newId(), node: 'one' }
+    await reportProcess(ctx.db, report)
+    await setDraining(ctx.db, 'one', true)
+    await reportProcess(ctx.db, { ...report, isDrained: true })
+    assert.strictEqual(await stateOf('one'), 'drained')
+    await setDraining(ctx.db, 'one', true)
+    assert.strictEqual(await stateOf('one'), 'drained', 'a repetition changes nothing')
+    await setDraining(ctx.db, 'one', false)
+    // the process has not heard of it yet
+    await reportProcess(ctx.db, { ...report, isDrained: true })
+    await setDraining(ctx.db, 'one', true)
+    assert.strictEqual(await stateOf('one'), 'draining')
+  })
 
   it('report to their processes that they are being drained', async () => {
     const id = newId()

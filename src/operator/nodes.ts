@@ -122,10 +122,31 @@ export interface NodeJson {
   readonly processes: readonly object[]
 }
 
-/** False if no node has this name. */
+/**
+ * False if no node has this name. What its processes reported before a drain begins says nothing about that drain: they
+ * may have been drained once and be in use again.
+ */
 export async function setDraining(db: Queryable, name: string, isDraining: boolean): Promise<boolean> {
-  const { rowCount } = await db.query('UPDATE nodes SET is_draining = $2 WHERE name = $1', [name, isDraining])
-  return rowCount === 1
+  const { rows } = await db.query(
+    sql`
+      WITH known AS (
+        SELECT is_draining
+        FROM nodes
+        WHERE name = $1
+      ), node AS (
+        UPDATE nodes
+        SET is_draining = $2
+        WHERE name = $1
+      ), earlier AS (
+        UPDATE node_processes
+        SET is_drained = false
+        WHERE node = $1 AND $2 AND (SELECT NOT is_draining FROM known)
+      )
+      SELECT FROM known
+    `,
+    [name, isDraining],
+  )
+  return rows.length === 1
 }
 
 export type ForgetResult = 'forgotten' | 'not-found' | 'running'
@@ -190,7 +211,11 @@ export async function reportProcess(db: Queryable, report: ProcessReport): Promi
       ), report AS (
         INSERT INTO node_processes (id, node, roles, version, sources, is_drained)
         VALUES ($1, $2, $3, $4, $5, $6)
-        ON CONFLICT (id) DO UPDATE SET seen_at = now(), sources = excluded.sources, is_drained = excluded.is_drained
+        ON CONFLICT (id) DO UPDATE SET
+          seen_at = now(),
+          sources = excluded.sources,
+          -- at the same time as a drain begins, the process may not know of it
+          is_drained = excluded.is_drained AND (SELECT is_draining FROM nodes WHERE name = $2)
       )
       SELECT is_draining AS "isDraining",
         (
