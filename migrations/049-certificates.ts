@@ -5,6 +5,7 @@
  * mailstead_certificates when it commits.
  */
 import type { Knex } from 'knex'
+import { auditTriggers } from '#src/stores/audit-triggers.ts'
 import { sql } from '#src/stores/sql.ts'
 
 const UP = sql`
@@ -73,22 +74,10 @@ const DOWN = sql`
 `
 
 /** The triggers of the audit log: what an operator requests, renews and removes. */
-const AUDIT = (
-  [
-    ['insert', 'NEW TABLE AS added'],
-    ['update', 'OLD TABLE AS removed NEW TABLE AS added'],
-    ['delete', 'OLD TABLE AS removed'],
-  ] as const
-).map(
-  ([event, tables]) => sql`
-    CREATE TRIGGER audit_${event} AFTER ${event} ON certificates REFERENCING ${tables}
-    FOR EACH STATEMENT WHEN (coalesce(current_setting('mailstead.actor', true), '') <> '')
-    EXECUTE FUNCTION audit_changes('certificate', 'name', 'use name other_names origin due_at');
-  `,
-)
+const AUDIT = auditTriggers('certificates', `'certificate', 'name', 'use name other_names origin due_at'`)
 
 export async function up(knex: Knex): Promise<void> {
-  await knex.raw([UP, ...AUDIT].join('\n'))
+  await knex.raw(UP + AUDIT)
 }
 
 export async function down(knex: Knex): Promise<void> {

@@ -3,6 +3,7 @@
  * workspace is deleted.
  */
 import type { Knex } from 'knex'
+import { auditTriggers } from '#src/stores/audit-triggers.ts'
 import { sql } from '#src/stores/sql.ts'
 
 const UP = sql`
@@ -29,22 +30,13 @@ const UP = sql`
 `
 
 /** The triggers of the audit log. */
-const AUDIT = (
-  [
-    ['insert', 'NEW TABLE AS added'],
-    ['update', 'OLD TABLE AS removed NEW TABLE AS added'],
-    ['delete', 'OLD TABLE AS removed'],
-  ] as const
-).map(
-  ([event, tables]) => sql`
-    CREATE TRIGGER audit_${event} AFTER ${event} ON retention_rules REFERENCING ${tables}
-    FOR EACH STATEMENT WHEN (coalesce(current_setting('mailstead.actor', true), '') <> '')
-    EXECUTE FUNCTION audit_changes('retention_rule', 'id', 'plan workspace_id bodies_days events_days messages_days');
-  `,
+const AUDIT = auditTriggers(
+  'retention_rules',
+  `'retention_rule', 'id', 'plan workspace_id bodies_days events_days messages_days'`,
 )
 
 export async function up(knex: Knex): Promise<void> {
-  await knex.raw([UP, ...AUDIT].join('\n'))
+  await knex.raw(UP + AUDIT)
 }
 
 export async function down(knex: Knex): Promise<void> {

@@ -3,6 +3,7 @@
  * leases of a machine that was restarted or given up are released at once.
  */
 import type { Knex } from 'knex'
+import { auditTriggers } from '#src/stores/audit-triggers.ts'
 import { sql } from '#src/stores/sql.ts'
 
 const UP = sql`
@@ -36,22 +37,10 @@ const DOWN = sql`
 `
 
 /** The triggers of the audit log. */
-const AUDIT = (
-  [
-    ['insert', 'NEW TABLE AS added'],
-    ['update', 'OLD TABLE AS removed NEW TABLE AS added'],
-    ['delete', 'OLD TABLE AS removed'],
-  ] as const
-).map(
-  ([event, tables]) => sql`
-    CREATE TRIGGER audit_${event} AFTER ${event} ON nodes REFERENCING ${tables}
-    FOR EACH STATEMENT WHEN (coalesce(current_setting('mailstead.actor', true), '') <> '')
-    EXECUTE FUNCTION audit_changes('node', 'name', 'name is_draining');
-  `,
-)
+const AUDIT = auditTriggers('nodes', `'node', 'name', 'name is_draining'`)
 
 export async function up(knex: Knex): Promise<void> {
-  await knex.raw([UP, ...AUDIT].join('\n'))
+  await knex.raw(UP + AUDIT)
 }
 
 export async function down(knex: Knex): Promise<void> {

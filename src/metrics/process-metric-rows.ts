@@ -1,7 +1,7 @@
 /** What every process reports about itself. */
 import type { MetricRow } from './metric-row.ts'
 
-/** A round trip in a data center takes less than a millisecond; a store that takes a second is in trouble. */
+/** A round trip in a data center takes less than a millisecond; one that needs a second is overloaded. */
 const ROUND_TRIP = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3]
 
 export const PROCESS_METRICS = {
