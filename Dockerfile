@@ -22,7 +22,8 @@ RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates
 FROM scratch
 COPY --from=system /system /
 COPY --from=build /opt/mailstead /opt/mailstead
-# Ports above 1023, so that no capability is needed. Publish them as 25, 465 and 587.
+# Ports above 1023, so that no capability is needed. Publish 2526, 2465 and 2587 as 25, 465 and 587, and with
+# HTTPS_PORT=3443 and HTTP_REDIRECT_PORT=3080 those two as 443 and 80.
 ENV PATH=/opt/mailstead/bin:/usr/bin:/bin \
     NODE_ENV=production \
     NODE_COMPILE_CACHE=/var/cache/mailstead \
@@ -34,7 +35,7 @@ ENV PATH=/opt/mailstead/bin:/usr/bin:/bin \
 USER 61100:61100
 RUN ["mailstead", "compile"]
 VOLUME ["/var/lib/mailstead"]
-EXPOSE 3000 2526 2587 2465 2525
+EXPOSE 3000 3080 3443 2526 2587 2465 2525
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=4 \
     CMD ["/opt/mailstead/packaging/container/healthcheck"]
 # tini passes signals on and reaps the processes that others leave behind.

@@ -1,4 +1,4 @@
-/** compose.yaml: it parses, runs every role once, and names only settings that exist. */
+/** compose.yaml and compose.https.yaml: they parse, run every role once, and name only settings that exist. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
@@ -27,6 +27,7 @@ interface Compose {
 const ROOT = join(import.meta.dirname, '..')
 const read = (name: string): string => readFileSync(join(ROOT, name), 'utf8')
 const compose = parse(read('compose.yaml'), { merge: true }) as Compose
+const https = parse(read('compose.https.yaml'), { merge: true }) as Pick<Compose, 'services'>
 const services = Object.entries(compose.services)
 const own = services.filter(([, { image }]) => image.includes('MAILSTEAD_IMAGE'))
 const roles = own.filter(([name]) => !['migrate', 'cli'].includes(name))
@@ -47,7 +48,7 @@ describe('compose.yaml', () => {
 
   it('names settings that exist', () => {
     const known = new Set<string>(Object.values(SETTINGS).map(({ env }) => env))
-    for (const [name, { environment = {} }] of own)
+    for (const [name, { environment = {} }] of [...own, ...Object.entries(https.services)])
       assert.deepEqual(
         Object.keys(environment).filter((setting) => !known.has(setting)),
         [],
@@ -72,8 +73,21 @@ describe('compose.yaml', () => {
 
   it('publishes ports of the image', () => {
     const exposed = /^EXPOSE (.*)$/m.exec(read('Dockerfile'))?.[1]?.split(' ') ?? []
-    const inside = roles.flatMap(([, { ports = [] }]) => ports.map((port) => port.split(':').at(-1) ?? ''))
+    const published = [...roles, ...Object.entries(https.services)].flatMap(([, { ports = [] }]) => ports)
+    const inside = published.map((port) => port.split(':').at(-1) ?? '')
     assert.sameMembers(inside, exposed)
+  })
+
+  it('with compose.https.yaml, has https and port 80 in the api, and the same settings in every container', () => {
+    assert.sameMembers(
+      Object.keys(https.services),
+      own.map(([name]) => name),
+    )
+    const { environment = {}, ports = [] } = https.services['api'] ?? {}
+    for (const [name, service] of Object.entries(https.services))
+      assert.deepEqual(service.environment, environment, name)
+    assert.sameMembers([...ports], [`443:${environment['HTTPS_PORT']}`, `80:${environment['HTTP_REDIRECT_PORT']}`])
+    assert.include(environment['ACME_DIRECTORY'], `:-${SETTINGS.acmeDirectory.default}}`)
   })
 
   it('pins every image by a tag, ours to this version', () => {

@@ -10,12 +10,14 @@ import { parse, parseAllDocuments } from 'yaml'
 import { SETTINGS } from '#config/schema.ts'
 import { KEY_ROLES } from '#src/crypto/purposes.ts'
 
+type Peers = readonly { readonly from?: unknown; readonly ports: readonly { readonly port: number }[] }[]
+
 interface Container {
   readonly name: string
   readonly image: string
   readonly args?: readonly string[]
-  readonly env?: readonly { readonly name: string }[]
-  readonly ports?: readonly { readonly containerPort: number }[]
+  readonly env?: readonly { readonly name: string; readonly value: string }[]
+  readonly ports?: readonly { readonly name: string; readonly containerPort: number }[]
   readonly securityContext: Readonly<Record<string, unknown>>
   readonly livenessProbe?: object
   readonly resources: { readonly limits: { readonly memory: string } }
@@ -33,7 +35,11 @@ interface Pod {
 interface KubernetesObject {
   readonly kind: string
   readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> }
-  readonly spec: { readonly template?: Pod; readonly clusterIP?: string }
+  readonly spec: {
+    readonly template?: Pod
+    readonly ports?: readonly { readonly port: number; readonly targetPort: string }[]
+    readonly ingress?: Peers
+  }
 }
 
 const FOLDER = import.meta.dirname
@@ -42,7 +48,8 @@ const { chartChecksum, listExamples } = (await import(join(FOLDER, 'checksum.mjs
   chartChecksum: (example: string) => string
   listExamples: () => string[]
 }
-const VALUES = parse(read('mailstead/values.yaml')) as Record<string, unknown>
+const VALUES = parse(read('mailstead/values.yaml')) as Record<string, unknown> & { readonly https: object }
+const HTTPS = { ...VALUES.https, enabled: true }
 
 function objectsOf(example: string): KubernetesObject[] {
   return parseAllDocuments(read('rendered', example)).map((document) => document.toJS() as KubernetesObject)
@@ -73,6 +80,9 @@ describe('the chart', () => {
       ['its own values', VALUES, true],
       ['an unknown value', { ...VALUES, replicas: 2 }, false],
       ['live without a host name', { ...VALUES, mode: 'live' }, false],
+      ['https without an https URL', { ...VALUES, https: HTTPS }, false],
+      ['https with one', { ...VALUES, https: HTTPS, publicUrl: 'https://mail.example.com' }, true],
+      ['a challenge that does not exist', { ...VALUES, https: { ...HTTPS, acmeChallenge: 'http' } }, false],
       ['a setting that is not upper case', { ...VALUES, settings: { logLevel: 'debug' } }, false],
       ['a digest that is none', { ...VALUES, image: { repository: 'x', digest: 'sha256:1' } }, false],
     ]
@@ -140,10 +150,40 @@ describe('the chart', () => {
 
   it('opens the ports of the image', () => {
     const exposed = /^EXPOSE (.*)$/m.exec(read('../../Dockerfile'))?.[1]?.split(' ').map(Number) ?? []
-    const opened = podsOf('defaults.yaml').flatMap(({ containers }) =>
+    const opened = podsOf('https.yaml').flatMap(({ containers }) =>
       containers.flatMap(({ ports = [] }) => ports.map(({ containerPort }) => containerPort)),
     )
     assert.sameMembers(opened, exposed)
+  })
+
+  it('leads 443 and 80 to the ports of https of the api, which everybody may reach', () => {
+    const api = podsOf('https.yaml').find(({ of }) => of.metadata.name === 'mailstead-api')?.containers[0]
+    const settings = new Map(api?.env?.map(({ name, value }) => [name, value]))
+    const ofPod = (name: string): number | undefined => api?.ports?.find((port) => port.name === name)?.containerPort
+    const specOf = (kind: string, name: string): KubernetesObject['spec'] | undefined =>
+      objectsOf('https.yaml').find((object) => object.kind === kind && object.metadata.name === name)?.spec
+    const led = specOf('Service', 'mailstead-web')?.ports?.map(({ port, targetPort }) => [port, ofPod(targetPort)])
+    const [https, redirect] = ['HTTPS_PORT', 'HTTP_REDIRECT_PORT'].map((name) => Number(settings.get(name)))
+    assert.deepEqual(led, [
+      [443, https],
+      [80, redirect],
+    ])
+    const open = specOf('NetworkPolicy', 'mailstead-api')?.ingress?.filter(({ from }) => from === undefined)
+    assert.deepEqual(
+      open?.flatMap(({ ports }) => ports.map(({ port }) => port)),
+      [https, redirect],
+    )
+    assert.notInclude(namesOf('defaults.yaml', 'Service'), 'mailstead-web')
+  })
+
+  it('gives every role the settings of certificates, which the worker requests', () => {
+    for (const { containers } of podsOf('https.yaml'))
+      for (const { name, env = [] } of containers)
+        assert.includeMembers(
+          env.map((setting) => setting.name),
+          ['HTTPS_PORT', 'ACME_CHALLENGE', 'ACME_EMAIL'],
+          name,
+        )
   })
 
   it('sends from the nodes if the values say so', () => {

@@ -52,6 +52,16 @@ env:
   - { name: TLS_CERT_FILE, value: /etc/mailstead/tls/tls.crt }
   - { name: TLS_KEY_FILE, value: /etc/mailstead/tls/tls.key }
   {{- end }}
+  {{- if .Values.https.enabled }}
+  - { name: HTTPS_PORT, value: '3443' }
+  - { name: HTTP_REDIRECT_PORT, value: '3080' }
+  {{- if not .Values.tlsSecret }}
+  - { name: ACME_CHALLENGE, value: {{ .Values.https.acmeChallenge }} }
+  {{- with .Values.https.acmeEmail }}
+  - { name: ACME_EMAIL, value: {{ . | quote }} }
+  {{- end }}
+  {{- end }}
+  {{- end }}
   {{- range $name, $value := .Values.settings }}
   - { name: {{ $name }}, value: {{ $value | toString | quote }} }
   {{- end }}
