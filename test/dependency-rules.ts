@@ -192,7 +192,7 @@ api/sending: src/stores
 api/routes: bin/commands src/crypto
 api: api/openapi src/sandbox
 worker: src/deferred-content
-packaging: config src/crypto
+packaging: config src/crypto src/operator
 packaging/container: config
 packaging/helm: config src/crypto
 packaging/monitoring: src/metrics

@@ -17,7 +17,7 @@ import { sql } from '#src/stores/sql.ts'
  * Consumers before producers: a role of the new version may write what only the new version of its readers understands.
  * On the way back the other way round.
  */
-const ROLE_ORDER = ['worker', 'outbound', 'sandbox', 'inbound', 'submission', 'api'] as const
+export const ROLE_ORDER = ['worker', 'outbound', 'sandbox', 'inbound', 'submission', 'api'] as const
 
 export interface VersionedProcess {
   readonly node: string
