@@ -151,15 +151,16 @@ function inTransaction<T>(
 }
 
 /**
- * Prepared statements are the hot ones: batches by key on partitioned tables. They use one generic plan and always an
- * index. Planning for each batch would cost more than executing it, and a plan made while a table is small would scan
- * the table when it is large.
+ * Prepared statements are the hot ones: batches by key on partitioned tables. They use one generic plan and always look
+ * up each key in an index. Planning for each batch would cost more than executing it, and a plan made while a table is
+ * small would read all of it when it is large.
  */
-const HOT_SETTINGS: ConnectionPoolOptions['settings'] = {
+export const HOT_SETTINGS: ConnectionPoolOptions['settings'] = {
   plan_cache_mode: 'force_generic_plan',
   enable_seqscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
+  enable_bitmapscan: 'off',
   jit: 'off',
 }
 

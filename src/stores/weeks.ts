@@ -3,6 +3,10 @@
  * partition that a statement does not exclude, so without a bound every statement costs more with every week that
  * passes. The bounds are constants in the text, not parameters: the one plan that a prepared statement has then
  * contains only these partitions. They are computed from the time in the ids, and change no result.
+ *
+ * A bound only excludes partitions. It is written as two ranges with OR, which PostgreSQL does not use as the range of
+ * an index scan: a plan that is made while a week is nearly empty would otherwise read the whole week for each batch,
+ * and would be used until the week is analysed. A statement that reads a range of ids has a condition of its own.
  */
 import { idAt, timeOf } from '#src/platform/id.ts'
 import type { Statement } from './db.ts'
@@ -48,7 +52,7 @@ export function weeksOf(ids: readonly string[], nowMs: number = Date.now()): Wee
 /** All weeks from the one of this time on. */
 export function weeksSince(ms: number, nowMs: number = Date.now()): Weeks {
   const from = weekOf(ms)
-  const condition = (column: string): string => `${column} >= '${idAt(Math.max(0, from))}'`
+  const condition = (column: string): string => sinceCondition(column, from)
   return { contain: condition, precede: condition, key: keyOf([{ from, to: weekOf(nowMs) }], from, nowMs) }
 }
 
@@ -56,7 +60,7 @@ function describeWeeks(spans: readonly Span[], earliestMs: number, nowMs: number
   const since = weekOf(earliestMs - MAX_CLOCK_SKEW_MS)
   return {
     contain: (column) => conditionOf(column, spans),
-    precede: (column) => `${column} >= '${idAt(Math.max(0, since))}'`,
+    precede: (column) => sinceCondition(column, since),
     key: keyOf(spans, since, nowMs),
   }
 }
@@ -73,11 +77,31 @@ function spansOf(starts: readonly number[]): Span[] {
 }
 
 function conditionOf(column: string, spans: readonly Span[]): string {
-  const conditions = spans.map(({ from, to }) => {
-    const lower = `${column} >= '${idAt(Math.max(0, from))}'`
-    return to >= END_OF_TIME ? lower : `${lower} AND ${column} < '${idAt(to)}'`
+  const [first, ...more] = spans
+  if (first === undefined) return 'false'
+  const parts = more.length === 0 ? halvesOf(first) : spans
+  const ranges = parts.map(({ from, to }) => {
+    const upper = to >= END_OF_TIME ? '' : ` AND ${column} < ${bound(to)}`
+    return `(${column} >= ${bound(from)}${upper})`
   })
-  return conditions.length === 1 ? `(${conditions[0]})` : `(${conditions.map((one) => `(${one})`).join(' OR ')})`
+  return `(${ranges.join(' OR ')})`
+}
+
+function sinceCondition(column: string, from: number): string {
+  return conditionOf(column, [{ from, to: END_OF_TIME }])
+}
+
+/** Where the span is divided does not matter. */
+function halvesOf({ from, to }: Span): readonly Span[] {
+  const middle = Math.min(from + WEEK_MS / 2, to - 1)
+  return [
+    { from, to: middle },
+    { from: middle, to },
+  ]
+}
+
+function bound(ms: number): string {
+  return `'${idAt(Math.max(0, ms))}'`
 }
 
 function keyOf(spans: readonly Span[], since: number, nowMs: number): string | null {
