@@ -22,6 +22,7 @@ import { EXPIRED_CURSOR } from '#api/http/list-cursor.ts'
 import { hostedMailHost, isServedByHost } from '#api/http/hosted-mail-origin.ts'
 import { readInputs, type RequestInputs, type BodyReaders } from '#api/http/request-reader.ts'
 import { recordRequest } from '#api/http/request-log.ts'
+import { acceptorForRequest, type AcceptedMessages } from '#api/http/request-origin.ts'
 import { firstPathOf, pathsOf, type AnyRequest, type AnyRoute } from '#api/http/route.ts'
 import { isStrict, STRICT_HEADERS } from '#api/http/unknown-fields.ts'
 
@@ -36,6 +37,7 @@ interface RequestState {
   wantsPage: boolean
   /** Unknown fields of the request. */
   warnings: readonly Detail[]
+  accepted: AcceptedMessages
 }
 
 export type App = Koa<RequestState>
@@ -118,16 +120,18 @@ async function serveRoute(ctx: ApiContext, spec: AnyRoute, koa: RouteContext, re
   sendResponse(koa, spec.status, withWarnings(result, inputs.warnings))
 }
 
-/** The context whose changes are recorded as the caller's. */
+/** The context whose changes are recorded as the caller's, and whose messages as those of the request. */
 function attribute(
   ctx: ApiContext,
   spec: AnyRoute,
-  { requestId, peer }: RequestState,
+  { requestId, peer, accepted }: RequestState,
   request: AnyRequest,
 ): ApiContext {
-  if (!isAudited(spec)) return ctx
+  if (spec.method === 'GET') return ctx
+  const acceptor = acceptorForRequest(ctx.acceptor, { requestId, traceparent: null }, accepted)
+  if (!isAudited(spec)) return { ...ctx, acceptor }
   const { caller, headers } = request
-  return { ...ctx, db: ctx.db.attributedTo(actorOf(spec, { caller, headers, address: peer, requestId })) }
+  return { ...ctx, acceptor, db: ctx.db.attributedTo(actorOf(spec, { caller, headers, address: peer, requestId })) }
 }
 
 function requestOf(ctx: ApiContext, koa: RouteContext, caller: Caller | null, inputs: RequestInputs): AnyRequest {
@@ -191,6 +195,7 @@ function wrapRequest(ctx: ApiContext): Koa.Middleware<RequestState> {
     const requestId = requestIdOf(koa.req)
     const peer = clientAddress(koa.req, ctx.config.trustProxy) // while the connection exists
     Object.assign(koa.state, { requestId, spec: null, peer, workspaceId: null, wantsPage: false, warnings: [] })
+    koa.state.accepted = { count: 0, first: null }
     koa.res.setHeader('X-Request-Id', requestId)
     setHeaders(koa, RESPONSE_HEADERS)
     if (isTls) koa.res.setHeader('Strict-Transport-Security', HSTS)
@@ -210,6 +215,7 @@ function wrapRequest(ctx: ApiContext): Koa.Middleware<RequestState> {
       workspaceId: koa.state.workspaceId,
       peer,
       startedAt,
+      accepted: koa.state.accepted,
     })
   }
 }

@@ -92,16 +92,17 @@ function countResult({ clock }: Context, metrics: MetricRegistry, { delivery, ve
 }
 
 /** Webhook URLs often contain a secret: only the host is logged. */
-function logResult(ctx: Context, { delivery, verdict, record }: WebhookAttempt): void {
+function logResult(ctx: Context, { delivery, message, verdict, record }: WebhookAttempt): void {
   const host = URL.parse(record.url)?.host
   const line = {
+    ...(message === null ? {} : { requestId: message.requestId ?? undefined, id: message.id }),
     event: delivery.eventId,
     endpoint: delivery.endpointId,
     host,
     status: record.status,
     ms: record.durationMs,
   }
-  if (verdict.state === 'delivered') return ctx.log.debug(line, 'webhook delivered')
+  if (verdict.state === 'delivered') return ctx.log.info(line, 'webhook delivered')
   const failure = { ...line, error: verdict.error, tries: delivery.attempts + 1, nextInMs: verdict.nextInMs }
   ctx.log.info(failure, verdict.state === 'failed' ? 'webhook failed' : 'webhook deferred')
 }

@@ -6,6 +6,7 @@
 import type { Config } from '#config/load.ts'
 import type { Log } from '#src/platform/log.ts'
 import type { Metrics } from './metrics.ts'
+import type { AcceptedMessages } from './request-origin.ts'
 
 export interface CompletedRequest {
   readonly requestId: string
@@ -21,6 +22,8 @@ export interface CompletedRequest {
   readonly peer: string
   /** By `performance.now()`. */
   readonly startedAt: number
+  /** Absent where no message can be accepted. */
+  readonly accepted?: AcceptedMessages
 }
 
 interface RequestLogContext {
@@ -31,13 +34,26 @@ interface RequestLogContext {
 
 export function recordRequest(
   { config, metrics, log }: RequestLogContext,
-  { requestId, route, path, method, status, workspaceId, peer, startedAt }: CompletedRequest,
+  { requestId, route, path, method, status, workspaceId, peer, startedAt, accepted }: CompletedRequest,
 ): void {
   const ms = performance.now() - startedAt
   metrics.observe(route, status, ms / 1000)
   if (!config.accessLog) return
-  log.info({ requestId, method, route, path, status, ms: Math.round(ms * 10) / 10, workspaceId, peer }, 'request')
+  const mail = messagesOf(accepted)
+  const rounded = Math.round(ms * 10) / 10
+  log.info({ requestId, ...mail, method, route, path, status, ms: rounded, workspaceId, peer }, 'request')
 }
+
+/** The id of the message that it accepted; of several, how many. */
+function messagesOf({ count, first }: AcceptedMessages = NONE_ACCEPTED): {
+  readonly id?: string
+  readonly count?: number
+} {
+  if (first === null) return {}
+  return count === 1 ? { id: first } : { count }
+}
+
+const NONE_ACCEPTED: AcceptedMessages = { count: 0, first: null }
 
 /** Records a request without a route, method or id, because it was not valid HTTP. */
 export function recordInvalidRequest(

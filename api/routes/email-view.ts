@@ -104,6 +104,10 @@ export const emailResponse = headSchema
       named_tags: namedTagsSchema,
       template: templateSchema.nullable(),
       campaign_id: z.uuid().nullable(),
+      request_id: nullableText.meta({
+        description:
+          'the X-Request-Id of the request that accepted it, or the id of its SMTP transaction, campaign or automation',
+      }),
       submission: submissionSchema.nullable(),
       scheduled_at: nullableTime,
       timezone: nullableText,
@@ -167,6 +171,7 @@ export function presentMessage(message: MessageView): Record<string, unknown> {
     named_tags: namedTags(message.tags),
     template: message.template === null ? null : { ...message.template, is_test: message.template.is_test === true },
     campaign_id: message.campaignId,
+    request_id: message.requestId,
     submission: presentSubmission(message.submitted),
     scheduled_at: message.scheduledAt?.toISOString() ?? null,
     timezone: message.timezone,

@@ -49,6 +49,7 @@ function formatText({ message, recipients }: Explanation): string {
   return [
     `em_${hexOf(message.id)}: ${message.status}, tier ${message.tier}, accepted ${timeText(message.createdAt)}`,
     `From ${message.from.email}: ${message.subject}`,
+    ...(message.requestId === null ? [] : [`Request ${message.requestId}`]),
     ...recipients.flatMap(({ recipient, says, until, gates }) => [
       '',
       `${recipient.address}  ${says}${formatUntil(until)}`,
@@ -93,6 +94,7 @@ function toJson({ message, recipients }: Explanation): object {
     from: message.from.email,
     subject: message.subject,
     created_at: message.createdAt,
+    request_id: message.requestId,
     recipients: recipients.map(({ recipient, says, heldBy, until, gates }) => ({
       address: recipient.address,
       state: recipient.state,

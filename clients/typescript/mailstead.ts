@@ -2026,6 +2026,8 @@ export type Email = {
     } | null
     /** the campaign that sent the message; null for other mail */
     readonly campaign_id: string | null
+    /** the X-Request-Id of the request that accepted it, or the id of its SMTP transaction, campaign or automation */
+    readonly request_id: string | null
     /** how a complete message was submitted; null: the message was made from fields */
     readonly submission: {
       /** how it was submitted */

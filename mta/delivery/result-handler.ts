@@ -86,11 +86,12 @@ function chooseTransition(
 /** Logs one line for each attempt; its message is the transition. */
 function logResult(
   { log }: Pick<Context, 'log'>,
-  { messageId: id, address: to, tier, content }: ClaimedRecipient,
+  { messageId: id, address: to, tier, content, requestId }: ClaimedRecipient,
   { host, durationMs }: Attempt,
   { transition, isMoved }: { readonly transition: ReturnType<typeof transitionFor>; readonly isMoved: boolean },
 ): void {
   const { reason, move } = transition
-  const line = { id, from: content.from.email, to, tier, host, reason, ms: Math.round(durationMs) }
+  const origin = requestId === null ? {} : { requestId }
+  const line = { ...origin, id, from: content.from.email, to, tier, host, reason, ms: Math.round(durationMs) }
   log.info({ ...line, late: !isMoved || undefined }, move)
 }

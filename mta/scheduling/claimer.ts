@@ -135,7 +135,13 @@ export class Claimer {
       }),
     )
     const claimed = loaded.flatMap((one) => (one.status === 'fulfilled' && one.value !== undefined ? [one.value] : []))
+    if (this.#ctx.log.isLevelEnabled('debug')) this.#logClaims(claimed)
     return { claimed, failed: entries.filter((_, i) => loaded[i]?.status === 'rejected') }
+  }
+
+  #logClaims(claimed: readonly ClaimedRecipient[]): void {
+    for (const { requestId, messageId: id, n, attempt, lease } of claimed)
+      this.#ctx.log.debug({ requestId, id, n, attempt, lease }, 'claimed')
   }
 
   /** Releases recipients whose domain was suspended after they became ready; the dispatcher then sets them aside. */
@@ -154,7 +160,8 @@ export class Claimer {
     try {
       await this.#selectSource(site, destination, claimed)
     } catch (error) {
-      this.#ctx.log.debug({ err: error, id: claimed.messageId }, 'failed to select a source; a store is away')
+      const { messageId: id, requestId } = claimed
+      this.#ctx.log.debug({ err: error, requestId, id }, 'failed to select a source; a store is away')
       await this.#deps.releaseClaimed([claimed])
     }
   }

@@ -170,9 +170,9 @@ export class Runner {
     }
   }
 
-  #logFault({ messageId: id, address: to }: ClaimedRecipient, error: unknown): undefined {
+  #logFault({ requestId, messageId: id, address: to }: ClaimedRecipient, error: unknown): undefined {
     this.#ctx.log.error(
-      { err: error, id, to },
+      { err: error, requestId, id, to },
       'a delivery failed by an internal error; its recipient is released with the lease',
     )
   }

@@ -6,7 +6,7 @@
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import { hexOf } from '#src/platform/id.ts'
-import type { AcceptResult, Submission } from '#src/messages/submission.ts'
+import type { AcceptResult, MessageOrigin, Submission } from '#src/messages/submission.ts'
 import { maxOctets, validateOctets } from '#src/submission/message-octets.ts'
 import { digestOfMessage, prepareSubmission } from '#src/submission/prepare.ts'
 import { recipientsOf } from '#src/submission/recipients.ts'
@@ -20,6 +20,8 @@ import { readMessageOctets } from './message-bytes.ts'
 import { receivedField } from './received.ts'
 
 export interface DataCommand {
+  /** The id of the transaction, which is in all log lines about its message. */
+  readonly requestId: string
   readonly stream: SMTPServerDataStream
   readonly session: SMTPServerSession
   readonly sender: SubmissionSender
@@ -37,14 +39,21 @@ export async function acceptMessage(ctx: SubmissionContext, data: DataCommand): 
     const refusal = validateOctets(octets)
     if (refusal !== null) throw refusal
     const message = parseSubmittedMessage(octets)
-    const submission = await prepare(ctx, data, message)
+    const origin: MessageOrigin = { requestId: data.requestId, traceparent: null }
+    const submission = { ...(await prepare(ctx, data, message)), origin }
     const answer = replyTextOf(await ctx.acceptor.accept(submission), queuedText(submission.id))
     const { id, from, recipients, tier } = submission
-    const { remoteAddress: peer } = data.session
-    ctx.log.info({ id, from: from.email, recipients: recipients.length, tier, octets: octets.length, peer }, 'accepted')
+    const {
+      requestId,
+      session: { remoteAddress: peer },
+    } = data
+    ctx.log.info(
+      { requestId, id, from: from.email, recipients: recipients.length, tier, octets: octets.length, peer },
+      'accepted',
+    )
     return answer
   } catch (error) {
-    throw toReplyError(ctx, error)
+    throw toReplyError(ctx, error, data.requestId)
   } finally {
     release()
   }
@@ -103,11 +112,11 @@ function replyTo({ problem, message }: SubmissionError): [code: number, text: st
   return [code, `${status} ${message}`]
 }
 
-function toReplyError({ log }: SubmissionContext, error: unknown): ReplyError {
+function toReplyError({ log }: SubmissionContext, error: unknown, requestId: string): ReplyError {
   if (error instanceof ReplyError) return error
   if (error instanceof SubmissionError) return new ReplyError(...replyTo(error))
   const isAway = isDatabaseAway(error)
-  log[isAway ? 'warn' : 'error']({ err: error }, 'failed to accept a message')
+  log[isAway ? 'warn' : 'error']({ err: error, requestId }, 'failed to accept a message')
   return new ReplyError(
     451,
     isAway ? '4.3.0 The message cannot be stored now, try again later' : '4.3.0 Internal error, try again later',

@@ -8,6 +8,7 @@ import { authorizeTransaction } from './connection-policy.ts'
 import type { SubmissionContext } from './context.ts'
 import { checkMailFrom, checkRcptTo } from './envelope.ts'
 import { logIn, MAX_FAILURES, STORES_AWAY } from './login.ts'
+import { newId } from '#src/platform/id.ts'
 import type { SubmissionSender } from '#src/submission/sender.ts'
 import { STEP_MS, type SubmissionConnection } from './server.ts'
 import { type DataCommand, acceptMessage } from './accept.ts'
@@ -52,7 +53,7 @@ export function createHandlers(
       const connection = connectionOf(session)
       const { sender } = connection
       if (sender === null) return reply(OUR_FAULT)
-      const data = { stream, session, sender, disconnect: () => connection.disconnect() }
+      const data = { requestId: newId(), stream, session, sender, disconnect: () => connection.disconnect() }
       receiveMessage(ctx, connection, data).then(
         (text) => reply(null, text),
         (error: unknown) => reply(toReplyError(ctx, error)),
@@ -106,7 +107,8 @@ async function receiveMessage(
   } catch (error) {
     const refusal = toReplyError(ctx, error)
     code = refusal.responseCode
-    ctx.log.info({ peer: connection.remoteAddress, reply: `${code} ${refusal.message}` }, 'refused')
+    const { requestId } = data
+    ctx.log.info({ requestId, peer: connection.remoteAddress, reply: `${code} ${refusal.message}` }, 'refused')
     throw refusal
   } finally {
     connection.extendDeadline(STEP_MS.command)

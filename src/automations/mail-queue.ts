@@ -52,12 +52,13 @@ const QUEUE_MESSAGES = prepared(
     new_messages AS (
       INSERT INTO messages (
         id, workspace_id, domain_id, tier, from_email, from_name, reply_to, to_list, subject, content_size,
-        recipient_count, created_at, content_id, contact_id, audience_id, params, track_opens
+        recipient_count, created_at, content_id, contact_id, audience_id, params, track_opens, request_id
       )
       SELECT id, workspace_id, domain_id, '${TIER}', from_email, from_name, reply_to,
         jsonb_build_array(jsonb_build_object('email', email, 'name', NULL)), subject, ${CONTENT_SIZE}, 1, $19,
         content_id, contact_id, audience_id, params,
-        (SELECT true FROM workspaces w WHERE w.id = i.workspace_id AND w.track_opens IS NULL AND i.needs_opens)
+        (SELECT true FROM workspaces w WHERE w.id = i.workspace_id AND w.track_opens IS NULL AND i.needs_opens),
+        automation_id::text
       FROM input i
     ),
     new_recipients AS (

@@ -66,7 +66,8 @@ const DISPATCH = prepared(
     new_messages AS (
       INSERT INTO messages (
         id, workspace_id, domain_id, tier, from_email, from_name, reply_to, to_list, subject, content_size,
-        recipient_count, track_opens, track_clicks, created_at, content_id, contact_id, audience_id, campaign_id
+        recipient_count, track_opens, track_clicks, created_at, content_id, contact_id, audience_id, campaign_id,
+        request_id
       )
       SELECT id, $8, $9, 'bulk', $10, $11, $12::jsonb,
         jsonb_build_array(jsonb_build_object('email', email, 'name', NULL)), subject, ${CONTENT_SIZE}, 1,
@@ -75,7 +76,7 @@ const DISPATCH = prepared(
           $14::boolean,
           (SELECT true FROM workspaces w WHERE w.id = $8 AND w.track_opens IS NULL AND $18::boolean)
         ),
-        $15::boolean, $16::timestamptz, content_id, contact_id, audience_id, campaign_id
+        $15::boolean, $16::timestamptz, content_id, contact_id, audience_id, campaign_id, campaign_id::text
       FROM input
     ),
     new_recipients AS (

@@ -52,6 +52,8 @@ export interface ReportedRow extends EventRow {
   readonly metadata: object | null
   readonly campaign_id: string | null
   readonly message_created_at: Date | null
+  readonly request_id: string | null
+  readonly traceparent: string | null
 }
 
 /**
@@ -68,7 +70,8 @@ type MessageOfEvent = Omit<ReportedRow, keyof EventRow>
 const MESSAGES = weekly(
   'events-messages',
   (weeks) => sql`
-    SELECT m.id, m.to_list, m.subject, m.metadata, m.campaign_id, m.created_at AS message_created_at
+    SELECT m.id, m.to_list, m.subject, m.metadata, m.campaign_id, m.created_at AS message_created_at,
+      m.request_id, m.traceparent
     FROM unnest($1::uuid[]) AS i (id)
     JOIN messages m ON m.id = i.id
     WHERE ${weeks.contain('m.id')}
@@ -81,6 +84,8 @@ const NO_MESSAGE: MessageOfEvent = {
   metadata: null,
   campaign_id: null,
   message_created_at: null,
+  request_id: null,
+  traceparent: null,
 }
 
 /** Adds the messages of events, in one statement. An event may be months younger than its message. */

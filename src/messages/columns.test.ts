@@ -11,6 +11,7 @@ import type { Submission } from './submission.ts'
 /** Events are only stored near their time, for which there is a partition. */
 const AT = new Date(Date.now() + 60_000)
 const ID = '01980000-0000-7000-8000-0000000000aa'
+const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const BOX = { email: 'me@sender.example', name: 'Me, "myself"' }
 
 /**
@@ -47,6 +48,8 @@ const STORED: readonly (readonly [ColumnName, Partial<Submission>, unknown])[] =
   ['expires_at', { expiresAt: AT }, AT],
   ['created_at', { createdAt: AT }, AT],
   ['submitted', { smtp: { raw: null, envelope: { from: 'a@b', isUtf8: true } } }, { from: 'a@b', isUtf8: true }],
+  ['request_id', { origin: { requestId: 'r-1', traceparent: null } }, 'r-1'],
+  ['traceparent', { origin: { requestId: 'r-1', traceparent: TRACEPARENT } }, TRACEPARENT],
   ['template', { template: { id: ID, version: 2, is_test: true } }, { id: ID, version: 2, is_test: true }],
 ]
 /** Every message has these, and each test message its own. */

@@ -163,6 +163,15 @@ export const MESSAGE_COLUMNS = {
   audience_id: { type: nullable(uuid), isPart: true },
   campaign_id: { type: nullable(uuid) },
   params: { type: nullable(jsonb<Record<string, unknown>>()), isPart: true },
+  /** For the log lines of all roles: what accepted the message. */
+  request_id: { type: nullable(text), pick: (s) => s.origin?.requestId ?? null, recipient: 'requestId' },
+  /** The parent of its spans; null while its trace is not recorded. */
+  traceparent: {
+    type: nullable(text),
+    pick: (s) => s.origin?.traceparent ?? null,
+    isOptional: true,
+    recipient: 'traceparent',
+  },
 } as const satisfies Record<string, MessageColumn>
 
 type Columns = typeof MESSAGE_COLUMNS

@@ -32,6 +32,7 @@ const message = (more: Partial<MessageView> = {}): MessageView => ({
   metadata: null,
   template: null,
   campaignId: null,
+  requestId: null,
   scheduledAt: null,
   timezone: null,
   createdAt: EARLIER,

@@ -27,6 +27,8 @@ export interface MessageView {
   readonly template: TemplateReference | null
   /** The campaign whose mail it is. */
   readonly campaignId: string | null
+  /** The request, SMTP transaction, campaign or automation that it came from; null for mail of the server itself. */
+  readonly requestId: string | null
   readonly scheduledAt: Date | null
   readonly timezone: string | null
   /** Its envelope, if it was submitted complete; null for a message that was made from fields. */
@@ -109,6 +111,7 @@ const VIEWED = [
   'timezone',
   'created_at',
   'submitted',
+  'request_id',
 ] as const satisfies readonly ColumnName[]
 
 /** `template`: a message with deferred content has it there. */
@@ -173,6 +176,7 @@ async function readParts(db: Queryable, workspaceId: string, id: string): Promis
     metadata: row.metadata,
     template: row.template,
     campaignId: row.campaign_id,
+    requestId: row.request_id,
     scheduledAt: row.scheduled_at,
     timezone: row.timezone,
     submitted: row.submitted,

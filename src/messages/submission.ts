@@ -55,6 +55,16 @@ export interface Submission {
   /** Recipients per month in the workspace's plan; null = unlimited. */
   readonly quota: number | null
   readonly idempotency: Idempotency | null
+  /** Absent for messages that the server creates by itself, such as delivery reports. */
+  readonly origin?: MessageOrigin
+}
+
+/** The request or SMTP transaction that accepts a message. */
+export interface MessageOrigin {
+  /** The X-Request-Id, or the id of the transaction. */
+  readonly requestId: string
+  /** The span that the spans of the message follow; null while no trace is recorded. */
+  readonly traceparent: string | null
 }
 
 /** The template and version a message was rendered from, as stored. */

@@ -10,7 +10,7 @@ import { eventName } from '#src/events/reported-event.ts'
 import { backoffMs } from '#src/platform/backoff.ts'
 import type { Clock } from '#src/platform/clock.ts'
 import type { HttpClient, HttpResult } from '#src/net/http-client.ts'
-import type { ClaimedWebhook, WebhookDelivery } from './claim.ts'
+import type { ClaimedWebhook, WebhookDelivery, WebhookMessage } from './claim.ts'
 import type { WebhookSigningKey } from './secret.ts'
 
 /** Delay after the first, second, … failed attempt. */
@@ -47,6 +47,7 @@ export interface AttemptRecord {
 
 export interface WebhookAttempt {
   readonly delivery: ClaimedWebhook
+  readonly message: WebhookMessage | null
   readonly verdict: AttemptVerdict
   readonly record: AttemptRecord
 }
@@ -87,6 +88,7 @@ export async function attemptDelivery(delivery: WebhookDelivery, deps: AttemptDe
       : await deps.outgoing.post(url, { headers, body, timeoutMs: ATTEMPT_TIMEOUT_MS })
   return {
     delivery,
+    message: delivery.message,
     verdict: verdictFor(delivery, response, deps.retryScale),
     record: {
       at,

@@ -59,6 +59,15 @@ export interface WebhookDelivery extends ClaimedWebhook {
   readonly target: WebhookTarget
   /** Null if the event is no longer stored or is invalid. */
   readonly body: string | null
+  /** Null if the event has no stored message. */
+  readonly message: WebhookMessage | null
+}
+
+/** The message of an event, for the log and for traces. */
+export interface WebhookMessage {
+  readonly id: string
+  readonly requestId: string | null
+  readonly traceparent: string | null
 }
 
 export interface WebhookClaim {
@@ -243,11 +252,11 @@ async function loadDeliveries(
     loadEvents(db, events),
     db.query<TargetRow>(TARGETS, [[...new Set(claimed.map((one) => one.endpointId))]]),
   ])
-  const bodies = new Map(found.map((row) => [row.id, bodyOf(row)]))
+  const contents = new Map(found.map((row) => [row.id, { body: bodyOf(row), message: messageOf(row) }]))
   const known = new Map(targets.rows.map((row) => [row.id, { url: row.url, keys: keysOf(row, decrypt) }]))
   return claimed.flatMap((one) => {
     const target = known.get(one.endpointId)
-    return target === undefined ? [] : [{ ...one, target, body: bodies.get(one.eventId) ?? null }]
+    return target === undefined ? [] : [{ ...one, target, ...(contents.get(one.eventId) ?? GONE) }]
   })
 }
 
@@ -257,6 +266,12 @@ async function loadEvents(db: Queryable, events: readonly ClaimedWebhook[]): Pro
     columnsOf(events, [(e) => e.eventId, (e) => e.workspaceId, (e) => e.tx]),
   )
   return addMessages(db, rows)
+}
+
+const GONE = { body: null, message: null }
+
+function messageOf({ message_id: id, request_id: requestId, traceparent }: ReportedRow): WebhookMessage | null {
+  return id === null ? null : { id, requestId, traceparent }
 }
 
 /** Null for a row without a valid body: it fails alone. */

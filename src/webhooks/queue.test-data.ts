@@ -26,7 +26,7 @@ export function tried(delivery: ClaimedWebhook, verdict: AttemptVerdict, at = Da
     response: 'ok',
     durationMs: 3,
   }
-  return { delivery, verdict, record }
+  return { delivery, verdict, record, message: null }
 }
 
 export interface WebhookQueue {

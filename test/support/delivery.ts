@@ -62,6 +62,8 @@ export function claimedOf(
     trackOpens: false,
     trackClicks: false,
     recipientCount: 1,
+    requestId: null,
+    traceparent: null,
     ...rest,
     content: {
       from: { email: 'shop@sender.example', name: null },
