@@ -2,18 +2,20 @@
  * Makes a release: `node packaging/release.mjs VERSION` on a clean checkout sets the version, moves "Unreleased" of
  * CHANGELOG.md under it, commits, tags, builds the packages into dist/ and writes beside them SHA256SUMS, the
  * components (CycloneDX 1.6) and a provenance statement (in-toto, SLSA 1.0) with the commit and the hash of each file.
- * RELEASE_KEY names a private key (PEM) that signs SHA256SUMS; without it nothing is signed, and the last line says so.
- * `--describe` does only the part after the build, for files that are in dist/. Nothing is published. A failure before
- * the commit leaves the working tree changed and says how to restore it.
+ * RELEASE_KEY names an Ed25519 key that signs SHA256SUMS, made by `openssl genpkey -algorithm ed25519`; SECURITY.md shows
+ * how to verify it. Without it nothing is signed, and the last line says so. `--describe` does only the part after the
+ * build, for files that are in dist/. Nothing is published. A failure before the commit changes nothing; one after it
+ * says how to undo the commit and the tag.
  */
 import { execFileSync } from 'node:child_process'
-import { createHash, createPublicKey, sign } from 'node:crypto'
+import { createHash, createPrivateKey, sign } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const DIST = join(ROOT, 'dist')
+const { chartChecksum, listExamples } = await import(join(ROOT, 'packaging/helm/checksum.mjs'))
 const PACKAGE = /^mailstead[-_].*\.(tar\.gz|deb)$/
 
 function main(words) {
@@ -21,32 +23,64 @@ function main(words) {
   const isDescribed = words.includes('--describe')
   if (!/^\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$/.test(version ?? ''))
     throw new Error('usage: node packaging/release.mjs VERSION [--describe]')
-  if (!isDescribed) {
-    if (git('status', '--porcelain') !== '') throw new Error('the checkout has changes: commit or stash them first')
-    setVersion(version)
-    git('commit', '-qam', `release: ${version}`)
-    git('tag', '-a', `v${version}`, '-m', `Mailstead ${version}`)
-    for (const kind of ['tarball', 'deb'])
-      execFileSync(join(ROOT, 'packaging/build'), [kind], { cwd: ROOT, stdio: 'inherit' })
-  }
-  describeFiles(version)
+  const key = readReleaseKey()
+  if (!isDescribed) buildRelease(version)
+  const sums = describeFiles(version)
+  if (key !== null) writeFileSync(join(DIST, 'SHA256SUMS.sig'), signText(sums, key))
+  process.stdout.write(key === null ? 'Not signed: RELEASE_KEY names no key.\n' : 'Signed: SHA256SUMS.sig.\n')
 }
 
-function setVersion(version) {
-  const write = (name, change) => {
-    const file = join(ROOT, name)
-    writeFileSync(file, change(readFileSync(file, 'utf8')))
+function buildRelease(version) {
+  if (git('status', '--porcelain') !== '') throw new Error('the checkout has changes: commit or stash them first')
+  if (git('tag', '--list', `v${version}`) !== '') throw new Error(`the tag v${version} exists: choose the next version`)
+  const { version: from } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  setVersion(from, version)
+  git('commit', '-qam', `release: ${version}`)
+  git('tag', '-a', `v${version}`, '-m', `Mailstead ${version}`)
+  try {
+    for (const kind of ['tarball', 'deb'])
+      execFileSync(join(ROOT, 'packaging/build'), [kind], { cwd: ROOT, stdio: 'inherit' })
+  } catch (error) {
+    const undo = `git tag -d v${version} && git reset --hard HEAD~1`
+    throw new Error(`${error.message}. The commit and the tag are made; undo them with: ${undo}`, { cause: error })
   }
-  const first = (text) => text.replace(/"version": "[^"]+"/, `"version": "${version}"`)
-  write('package.json', first)
-  // of the root, and of the package '' that stands for it
-  write('package-lock.json', (text) =>
-    first(text).replace(/("": \{\s+"name": "mailstead",\s+"version": )"[^"]+"/, `$1"${version}"`),
-  )
-  write('packaging/helm/mailstead/Chart.yaml', (text) =>
-    text.replaceAll(/^(version|appVersion): .*$/gm, `$1: ${version}`),
-  )
-  write('CHANGELOG.md', (text) => releaseChangelog(text, version, new Date().toISOString().slice(0, 10)))
+}
+
+/** The files that name the version, with their new texts. The text of the chart's examples depends on the chart. */
+export function changeVersion(read, from, to, day) {
+  const first = (text) => text.replace(/"version": "[^"]+"/, `"version": "${to}"`)
+  const ofPackages = (text) =>
+    text.replaceAll(new RegExp(`\\b(mailstead[:_-])${from.replaceAll('.', '\\.')}(?!\\.?\\d)`, 'g'), `$1${to}`)
+  const changes = {
+    'package.json': first,
+    // of the root, and of the package '' that stands for it
+    'package-lock.json': (text) =>
+      first(text).replace(/("": \{\s+"name": "mailstead",\s+"version": )"[^"]+"/, `$1"${to}"`),
+    'packaging/helm/mailstead/Chart.yaml': (text) => text.replaceAll(/^(version|appVersion): .*$/gm, `$1: ${to}`),
+    'CHANGELOG.md': (text) => releaseChangelog(text, to, day),
+    'compose.yaml': (text) => text.replace(`:-mailstead:${from}}`, `:-mailstead:${to}}`),
+    'docs/guides/installing.md': ofPackages,
+  }
+  return Object.entries(changes).map(([name, change]) => [name, change(read(name))])
+}
+
+/** Changes nothing if one of the texts cannot be made. */
+function setVersion(from, to) {
+  const read = (name) => readFileSync(join(ROOT, name), 'utf8')
+  const write = (name, text) => writeFileSync(join(ROOT, name), text)
+  for (const [name, text] of changeVersion(read, from, to, new Date().toISOString().slice(0, 10))) write(name, text)
+  for (const example of listExamples()) {
+    const name = `packaging/helm/rendered/${example}`
+    write(name, changeRendered(read(name), from, to, chartChecksum(example)))
+  }
+}
+
+/** What helm would render of the chart with the new version: it is in labels and images only. */
+export function changeRendered(text, from, to, checksum) {
+  return text
+    .replace(/sha256:[0-9a-f]{64}/, `sha256:${checksum}`)
+    .replaceAll(`app.kubernetes.io/version: "${from}"`, `app.kubernetes.io/version: "${to}"`)
+    .replaceAll(`image: "mailstead:${from}"`, `image: "mailstead:${to}"`)
 }
 
 /** Moves what is unreleased under the version. */
@@ -56,6 +90,7 @@ export function releaseChangelog(text, version, day) {
   return text.replace('## Unreleased\n', () => `## Unreleased\n\n## ${version} - ${day}\n`)
 }
 
+/** Writes what describes the packages of the version in dist/, and returns their checksums. */
 function describeFiles(version) {
   mkdirSync(DIST, { recursive: true })
   const files = readdirSync(DIST).filter((name) => PACKAGE.test(name) && name.includes(version))
@@ -75,7 +110,7 @@ function describeFiles(version) {
     .join('')
   writeFileSync(join(DIST, 'SHA256SUMS'), sums)
   process.stdout.write(sums)
-  signSums(sums)
+  return sums
 }
 
 const hashOf = (content) => createHash('sha256').update(content).digest('hex')
@@ -134,19 +169,30 @@ export function provenanceOf(files, version, { commit, builtAt, node }) {
   }
 }
 
-function signSums(sums) {
+/** The Ed25519 signature of the text. @throws Error for another kind of key, which SECURITY.md could not verify. */
+export function signText(text, pem) {
+  const key = createPrivateKey(pem)
+  if (key.asymmetricKeyType !== 'ed25519')
+    throw new Error(`RELEASE_KEY must be an Ed25519 key, and is of type ${key.asymmetricKeyType}`)
+  return sign(null, Buffer.from(text), key)
+}
+
+/** Read before anything is built, so that a wrong key costs no release. */
+function readReleaseKey() {
   const file = process.env.RELEASE_KEY
-  if (file === undefined || file === '') {
-    process.stdout.write('Not signed: RELEASE_KEY names no key.\n')
-    return
-  }
+  if (file === undefined || file === '') return null
   if (!existsSync(file)) throw new Error(`RELEASE_KEY: ${file} does not exist`)
-  const key = readFileSync(file, 'utf8')
-  const isEdwards = createPublicKey(key).asymmetricKeyType?.startsWith('ed') === true
-  writeFileSync(join(DIST, 'SHA256SUMS.sig'), sign(isEdwards ? null : 'sha256', Buffer.from(sums), key))
-  process.stdout.write('Signed: SHA256SUMS.sig.\n')
+  const pem = readFileSync(file, 'utf8')
+  signText('', pem)
+  return pem
 }
 
 const git = (...words) => execFileSync('git', words, { cwd: ROOT, encoding: 'utf8' }).trim()
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) main(process.argv.slice(2))
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
+  try {
+    main(process.argv.slice(2))
+  } catch (error) {
+    process.stderr.write(`release: ${error.message}\n`)
+    process.exitCode = 1
+  }
