@@ -1,11 +1,13 @@
 /**
  * The DNS zone of the sandbox. Every domain has the built-in receiver as its MX. The DKIM keys of this system are
- * published, so DKIM results are real. A few domains under mailstead.test simulate failures of DNS and hosts;
+ * published, so DKIM results are real, those of delegated keys by their CNAME records and the names in the operator's zone
+ * (decision 071). A few domains under mailstead.test simulate failures of DNS and hosts;
  * `docs/guides/sandbox.md` lists them, and a test compares both. While PostgreSQL is unavailable, key queries return
  * SERVFAIL.
  */
 import type { Answer, DecodedPacket, Packet, RecordType } from 'dns-packet'
-import { isDatabaseAway, prepared, type Queryable } from '#src/stores/db.ts'
+import { isDatabaseAway, prepared, type Queryable, type Statement } from '#src/stores/db.ts'
+import { delegatedNames } from '#src/domains/delegated-names.ts'
 import { SANDBOX_MX } from '#src/sandbox/sandbox-host.ts'
 import { sql } from '#src/stores/sql.ts'
 import { answerTo, type Rcode, type Responder } from './dns-listener.ts'
@@ -64,6 +66,9 @@ export const SIMULATED_DOMAINS: readonly SimulatedDomain[] = [
   },
 ]
 
+/** The first labels of a name that a delegated selector points to, so that other names cost no query. */
+const DELEGATED_TARGET = /^[ab](-ed)?\.[0-9a-f]{16}\./
+
 const DOMAINS_BY_NAME = new Map(SIMULATED_DOMAINS.map((row) => [row.domain, row]))
 
 // if two workspaces claim a domain, the verified one owns it; if none is verified, use the newest key
@@ -79,16 +84,65 @@ const SELECT_DKIM_KEY = prepared(
   `,
 )
 
+const SELECT_DELEGATED = prepared(
+  'sandbox-delegated-domains',
+  sql`
+    SELECT id, dkim_zone AS "dkimZone"
+    FROM domains
+    WHERE domain = $1 AND dkim_zone IS NOT NULL
+  `,
+)
+
+// as published at once: there may be no DKIM_ZONE_COMMAND
+const SELECT_ZONE_RECORD = prepared(
+  'sandbox-zone-record',
+  sql`
+    SELECT value AS dns_value
+    FROM dkim_zone_records
+    WHERE name = $1 AND value IS NOT NULL
+  `,
+)
+
 /** Creates a responder that is authoritative for all names. */
 export function createZone(db: Queryable): Responder {
   return async (query) => {
     const [question] = query.questions ?? []
     const name = question?.name.toLowerCase() ?? ''
-    const key = /^(.+)\._domainkey\.(.+)$/.exec(name)
-    if (key === null) return answerName(query, name, question?.type ?? 'A')
-    if (question?.type !== 'TXT') return answerTo(query, 'NOERROR')
-    return answerKey(query, name, await findKey(db, key[2] ?? '', key[1] ?? ''))
+    const type = question?.type ?? 'A'
+    const [, selector, domain = ''] = /^(.+)\._domainkey\.(.+)$/.exec(name) ?? []
+    try {
+      if (selector !== undefined) return await answerSelector(db, query, { name, type, selector, domain })
+      if (type === 'TXT' && DELEGATED_TARGET.test(name))
+        return answerKey(query, name, await findText(db, SELECT_ZONE_RECORD, [name]))
+    } catch (error) {
+      if (isDatabaseAway(error)) return answerTo(query, 'SERVFAIL')
+      throw error
+    }
+    return answerName(query, name, type)
   }
+}
+
+interface SelectorQuery {
+  readonly name: string
+  readonly type: RecordType
+  readonly selector: string
+  readonly domain: string
+}
+
+/** A delegated selector is a CNAME for every type, and with TXT the answer has the key as well (RFC 1034 3.6.2). */
+async function answerSelector(db: Queryable, query: DecodedPacket, asked: SelectorQuery): Promise<Packet> {
+  const { name, type, selector, domain } = asked
+  if (type !== 'TXT' && type !== 'CNAME') return answerTo(query, 'NOERROR')
+  const { rows } = await db.query<{ id: string; dkimZone: string }>(SELECT_DELEGATED, [domain])
+  const delegated = rows.flatMap(delegatedNames).find((one) => one.selector === selector)
+  if (delegated === undefined) {
+    if (type === 'CNAME') return answerTo(query, 'NOERROR')
+    return answerKey(query, name, await findText(db, SELECT_DKIM_KEY, [domain, selector]))
+  }
+  const { target } = delegated
+  const alias: Answer = { name, type: 'CNAME', ttl: TTL_SECONDS, data: target }
+  const text = type === 'TXT' ? await findText(db, SELECT_ZONE_RECORD, [target]) : null
+  return answerTo(query, 'NOERROR', text === null ? [alias] : [alias, keyRecord(target, text)])
 }
 
 function answerName(query: DecodedPacket, name: string, type: RecordType): Packet {
@@ -114,27 +168,18 @@ function addressOf(name: string): string {
   return Object.entries(HOSTS).find(([host]) => host === name)?.[1] ?? HOSTS[SANDBOX_MX]
 }
 
-type DkimKeyLookup =
-  | { readonly kind: 'key'; readonly text: string }
-  | { readonly kind: 'none' }
-  | { readonly kind: 'unavailable' }
-
-async function findKey(db: Queryable, domain: string, selector: string): Promise<DkimKeyLookup> {
-  try {
-    const {
-      rows: [row],
-    } = await db.query<{ dns_value: string }>(SELECT_DKIM_KEY, [domain, selector])
-    return row === undefined ? { kind: 'none' } : { kind: 'key', text: row.dns_value }
-  } catch (error) {
-    if (isDatabaseAway(error)) return { kind: 'unavailable' }
-    throw error
-  }
+async function findText(db: Queryable, statement: Statement, values: readonly string[]): Promise<string | null> {
+  const {
+    rows: [row],
+  } = await db.query<{ dns_value: string }>(statement, [...values])
+  return row?.dns_value ?? null
 }
 
-function answerKey(query: DecodedPacket, name: string, key: DkimKeyLookup): Packet {
-  if (key.kind === 'unavailable') return answerTo(query, 'SERVFAIL')
-  if (key.kind === 'none') return answerTo(query, 'NXDOMAIN')
-  // RFC 1035 3.3.14: a TXT record has strings of at most 255 bytes; verifiers join them (RFC 6376 3.6.2.2)
-  const answer: Answer = { name, type: 'TXT', ttl: TTL_SECONDS, data: key.text.match(/.{1,255}/gs) ?? [''] }
-  return answerTo(query, 'NOERROR', [answer])
+function answerKey(query: DecodedPacket, name: string, text: string | null): Packet {
+  return text === null ? answerTo(query, 'NXDOMAIN') : answerTo(query, 'NOERROR', [keyRecord(name, text)])
+}
+
+/** RFC 1035 3.3.14: a TXT record has strings of at most 255 bytes; verifiers join them (RFC 6376 3.6.2.2). */
+function keyRecord(name: string, text: string): Answer {
+  return { name, type: 'TXT', ttl: TTL_SECONDS, data: text.match(/.{1,255}/gs) ?? [''] }
 }
