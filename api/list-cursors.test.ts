@@ -38,9 +38,9 @@ describe('lists by cursor', function () {
     const search = new URLSearchParams(filter)
     for (const [name, value] of Object.entries(query)) search.set(name, String(value))
     const tenant = of === mine ? api : other
-    const { status, body } = await api.call('GET', `${path}?${search.toString()}`, {
-      key: one.isOperator === true ? OPERATOR_TOKEN : one.isRegular === true ? tenant.regular : tenant.admin,
-    })
+    const key = one.isOperator === true ? OPERATOR_TOKEN : one.isRegular === true ? tenant.regular : tenant.admin
+    const credentials = one.isPersonal === true ? { key: null, headers: of.owner } : { key }
+    const { status, body } = await api.call('GET', `${path}?${search.toString()}`, credentials)
     const data = (Array.isArray(body['data']) ? { ...body, items: body['data'] } : body['data']) as never
     const fields = data as unknown as Readonly<Record<string, unknown>>
     return {

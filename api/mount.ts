@@ -6,7 +6,6 @@
 import type { ServerResponse } from 'node:http'
 import { Router, type RouterContext } from '@koa/router'
 import Koa from 'koa'
-import type { Caller } from '#src/auth/keys.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import { ExpiredSnapshotError } from '#src/stores/list-snapshots.ts'
 import { refuse, type Detail, type Refusal } from '#src/platform/errors.ts'
@@ -114,7 +113,7 @@ async function serveRoute(ctx: ApiContext, spec: AnyRoute, koa: RouteContext, re
   koa.state.warnings = inputs.warnings
   if (spec.access !== 'public' && isStrict(koa.req.headers)) setHeaders(koa, STRICT_HEADERS)
   if (!inputs.ok) return sendRefusalFor(ctx, koa, inputs.refusal, inputs.body)
-  const request = requestOf(ctx, koa, authorisation.caller, inputs.inputs)
+  const request = requestOf(ctx, koa, authorisation, inputs.inputs)
   const result = await spec.handle(attribute(ctx, spec, koa.state, request), request)
   if (isRefusal(result)) return sendRefusalFor(ctx, koa, result, request.body)
   sendResponse(koa, spec.status, withWarnings(result, inputs.warnings))
@@ -130,15 +129,22 @@ function attribute(
   if (spec.method === 'GET') return ctx
   const acceptor = acceptorForRequest(ctx.acceptor, { requestId, traceparent: null }, accepted)
   if (!isAudited(spec)) return { ...ctx, acceptor }
-  const { caller, headers } = request
-  return { ...ctx, acceptor, db: ctx.db.attributedTo(actorOf(spec, { caller, headers, address: peer, requestId })) }
+  const { caller, person, headers } = request
+  const actor = actorOf(spec, { caller, person, headers, address: peer, requestId })
+  return { ...ctx, acceptor, db: ctx.db.attributedTo(actor) }
 }
 
-function requestOf(ctx: ApiContext, koa: RouteContext, caller: Caller | null, inputs: RequestInputs): AnyRequest {
+function requestOf(
+  ctx: ApiContext,
+  koa: RouteContext,
+  { caller, person }: Pick<AnyRequest, 'caller' | 'person'>,
+  inputs: RequestInputs,
+): AnyRequest {
   const { req, state } = koa
   return {
     id: state.requestId,
     caller,
+    person,
     ...inputs,
     headers: req.headers,
     get address() {

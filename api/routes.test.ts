@@ -12,13 +12,20 @@ import {
   type TestCall,
 } from '#test/support/api.ts'
 import { listErrors } from '#api/openapi/error-responses.ts'
-import { pathsOf, type AnyRoute } from '#api/http/route.ts'
+import { KEYS_ONLY } from '#api/http/route-permissions.ts'
+import { isPersonal, pathsOf, type AnyRoute } from '#api/http/route.ts'
 import { ROUTES } from './table.ts'
 
 const ANY_ID = '00000000-0000-7000-8000-000000000000'
 const concrete = (path: string): string => `/${path.replace(/:\w+/g, ANY_ID)}`
 const bodyFor = ({ accepts }: AnyRoute): TestCall =>
   accepts?.[0] === 'csv' ? { body: 'email\n', headers: { 'content-type': 'text/csv' } } : { body: {} }
+/** The ways of access in the OpenAPI document. */
+function schemesOf(spec: AnyRoute): string[] {
+  if (spec.access === 'public' || isPersonal(spec)) return spec.access === 'public' ? [] : ['session']
+  return [spec.access === 'operator' ? 'operator' : 'key', ...(Object.hasOwn(KEYS_ONLY, spec.name) ? [] : ['session'])]
+}
+
 const isAdmin = (spec: AnyRoute): boolean => typeof spec.access === 'object'
 
 describe('the table of routes', () => {
@@ -92,6 +99,12 @@ describe('the table of routes', () => {
           assert.strictEqual(basic.headers.get('www-authenticate'), 'Bearer')
           assert.strictEqual(basic.headers.get('x-ratelimit-limit'), null)
         })
+        if (isPersonal(spec)) {
+          it('answers 403 FORBIDDEN to every key', async () => {
+            for (const key of [api.regular, api.admin]) isRefused(await call(key), 'FORBIDDEN')
+          })
+          return
+        }
         if (spec.access === 'operator') {
           it('accepts the operator token, and no key', async () => {
             for (const key of [api.regular, api.admin]) isRefused(await call(key), 'UNAUTHORIZED')
@@ -208,7 +221,7 @@ describe('the table of routes', () => {
         for (const path of pathsOf(spec)) {
           const operation = body['paths']?.[path.replace(/:(\w+)/g, '{$1}')]?.[spec.method.toLowerCase()]
           assert.ok(operation !== undefined, path)
-          assert.deepEqual(listOf(operation['security']).length, spec.access === 'public' ? 0 : 1)
+          assert.deepEqual(listOf(operation['security']).flatMap(Object.keys), schemesOf(spec), path)
           assert.strictEqual(
             operation['requestBody'] !== undefined,
             spec.body !== undefined || spec.accepts !== undefined,

@@ -8,6 +8,7 @@ import { ADMIN_NOTICE_ROUTES } from '#api/routes/admin-notices.ts'
 import { ADMIN_POOL_ROUTES } from '#api/routes/admin-pools.ts'
 import { ADMIN_RETENTION_ROUTES } from '#api/routes/admin-retention.ts'
 import { ADMIN_QUEUE_ROUTES } from '#api/routes/admin-queue.ts'
+import { ADMIN_USER_ROUTES } from '#api/routes/admin-users.ts'
 import { ADMIN_SUSPENSION_ROUTES } from '#api/routes/admin-suspensions.ts'
 import { API_KEY_ROUTES } from '#api/routes/api-keys.ts'
 import { AUDIT_ROUTES } from '#api/routes/audit-log.ts'
@@ -33,6 +34,11 @@ import { listEvents } from '#api/routes/events.ts'
 import { EXPORT_ROUTES } from '#api/routes/contact-export.ts'
 import { healthz, metrics, readyz } from '#api/routes/health.ts'
 import { IMPORT_ROUTES } from '#api/routes/contact-imports.ts'
+import { INVITATION_ROUTES } from '#api/routes/invitations.ts'
+import { LOGIN_ROUTES } from '#api/routes/login.ts'
+import { MEMBER_ROUTES } from '#api/routes/members.ts'
+import { ONE_TIME_ROUTES } from '#api/routes/one-time-pages.ts'
+import { OWN_WORKSPACE_ROUTES } from '#api/routes/own-workspaces.ts'
 import { verifyKey } from '#api/routes/integrations.ts'
 import { OAUTH_ROUTES } from '#api/routes/oauth.ts'
 import { openapiRoute } from '#api/routes/openapi.ts'
@@ -95,6 +101,11 @@ export const ROUTES: readonly AnyRoute[] = [
   ...SEGMENT_ROUTES,
   ...WEBHOOK_ROUTES,
   ...WEBHOOK_LOG_ROUTES,
+  ...LOGIN_ROUTES,
+  ...OWN_WORKSPACE_ROUTES,
+  ...MEMBER_ROUTES,
+  ...INVITATION_ROUTES,
+  ...ONE_TIME_ROUTES,
   ...SUBSCRIBE_ROUTES,
   ...TRACKING_ROUTES,
   ...UNSUBSCRIBE_ROUTES,
@@ -106,6 +117,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...ADMIN_POOL_ROUTES,
   ...ADMIN_RETENTION_ROUTES,
   ...ADMIN_DRY_RUN_ROUTES,
+  ...ADMIN_USER_ROUTES,
   ...TLS_REPORT_ROUTES,
   ...AUDIT_ROUTES,
   healthz,

@@ -11,10 +11,11 @@ import { createTenantObjects, MARKER, type TenantObjects, type TenantObjectKind 
 import { firstIds, REQUEST_SAMPLES, type TenantIds, type RequestSample } from '#test/support/request-samples.ts'
 import { OPERATOR_TOKEN, startApi, textOf, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'
 import { isAudited } from '#api/http/audit.ts'
-import { pathsOf, type AnyRoute } from '#api/http/route.ts'
+import { isOfWorkspace, isPersonal, pathsOf, type AnyRoute } from '#api/http/route.ts'
 import { ROUTES } from './table.ts'
 
-const KEYED = ROUTES.filter(({ access }) => access !== 'public' && access !== 'operator')
+/** Those of people: api/people.test.ts. */
+const KEYED = ROUTES.filter((spec) => isOfWorkspace(spec) && !isPersonal(spec))
 /** A field with such a name identifies an object of a workspace. */
 const NAMING = /(?:^|_)ids?$|[a-z]I[dD]s?$|^e?mails?$|^address(?:es)?$|^suppressions$|cursor|token/
 /** Exceptions. Cursors: list-cursors.test.ts. */
@@ -66,7 +67,8 @@ const CHILDREN: Readonly<Record<string, string>> = {
   api_key_secrets: 'key_id IN (SELECT id FROM api_keys WHERE workspace_id = $1)',
   workspaces: 'id = $1',
 }
-const OF_OPERATION = ['nodes', 'node_processes', 'dkim_zone_records']
+const OF_PEOPLE = ['users', 'login_methods', 'user_sessions', 'password_resets']
+const OF_OPERATION = ['nodes', 'node_processes', 'dkim_zone_records', ...OF_PEOPLE]
 /** Tables of the service itself, without a workspace. */
 const isOfService = (table: string): boolean =>
   /^(?:acme|backups|certificate|lost_mail|migration)/.test(table) || OF_THE_SERVICE.has(table)

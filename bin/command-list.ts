@@ -31,6 +31,7 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: 'migrate', summary: 'migrate the database to this version' },
   { name: 'upgrade', summary: 'plan an upgrade, migrate without stopping mail, and finish it' },
   { name: 'workspace', summary: 'create, list, suspend, pause, resume and delete workspaces' },
+  { name: 'user', summary: 'create, invite, list, disable and delete the people who sign in' },
   { name: 'key', summary: 'create, list and deactivate API keys' },
   { name: 'domain', summary: 'add, verify, list and remove sending domains, rotate their DKIM keys' },
   { name: 'certificate', summary: 'list, request and renew the certificates of the web and SMTP servers' },

@@ -15,13 +15,21 @@ export interface Plan {
   readonly maxDomains: number | null
   /** Whether the plan has scheduling and the other features that need LAUNCH or higher. */
   readonly isLaunch: boolean
+  /** Whether an owner of a workspace with this plan may create further workspaces, on DEFAULT_PLAN. */
+  readonly mayCreateWorkspaces?: boolean
 }
 
 const PLANS: Readonly<Record<string, Plan>> = {
   free: { monthlyQuota: 1_000_000, requestsPerSecond: 5_000, maxDomains: 100, isLaunch: false },
   launch: { monthlyQuota: 50_000_000, requestsPerSecond: 10_000, maxDomains: 1_000, isLaunch: true },
-  custom: { monthlyQuota: null, requestsPerSecond: null, maxDomains: null, isLaunch: true },
-  enterprise: { monthlyQuota: null, requestsPerSecond: null, maxDomains: null, isLaunch: true },
+  custom: { monthlyQuota: null, requestsPerSecond: null, maxDomains: null, isLaunch: true, mayCreateWorkspaces: true },
+  enterprise: {
+    monthlyQuota: null,
+    requestsPerSecond: null,
+    maxDomains: null,
+    isLaunch: true,
+    mayCreateWorkspaces: true,
+  },
 }
 
 const INVALID_NAME = 'a plan name consists of lower-case letters, digits, - and _, and starts with a letter'
@@ -32,6 +40,7 @@ const planFile = z.record(
     requestsPerSecond: z.number('must be a number or null').positive('must be above 0').nullable(),
     maxDomains: z.int('must be a whole number or null').min(0, 'must not be negative').nullable().default(null),
     isLaunch: z.boolean('must be true or false'),
+    mayCreateWorkspaces: z.boolean('must be true or false').default(false),
   }),
   { error: ({ code }) => (code === 'invalid_key' ? INVALID_NAME : 'must be a JSON object with one plan per name') },
 )

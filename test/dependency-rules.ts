@@ -48,6 +48,8 @@ src/shaping: config src src/concurrency src/mail src/platform src/providers src/
 src/templates: src/concurrency src/contacts src/mail src/platform src/stores
 src/messages: config src src/concurrency src/contacts src/egress src/events src/mail src/platform src/providers
   src/queue src/shaping src/stores src/suppression src/workspaces
+src/people: config src src/auth src/concurrency src/mail src/messages src/net src/platform src/queue src/rate-limits
+  src/stores src/workspaces
 src/privacy: src src/contacts src/mail src/messages src/platform src/stores src/suppression
 src/submission: config src src/auth src/mail src/messages src/platform src/providers src/queue src/templates
 src/operator: config src src/crypto src/domains src/mail src/messages src/platform src/queue src/retention src/stores
@@ -94,22 +96,24 @@ mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/concurre
 
 # process: REST API and pages
 api/http: config config/settings src src/auth src/certificates src/contacts src/deferred-content src/events src/mail
-  src/messages src/metrics src/net src/operator src/platform src/rate-limits src/stores src/submission src/templates
-  src/tracking src/workspaces
+  src/messages src/metrics src/net src/operator src/people src/platform src/rate-limits src/stores src/submission
+  src/templates src/tracking src/workspaces
 api/openapi: api/http src/events src/platform
-api/pages: api/http src/platform src/subscribe src/tracking
+api/pages: api/http src/people src/platform src/subscribe src/tracking
 api/sending: api/http src/auth src/mail src/messages src/net src/platform src/providers src/queue src/submission
   src/templates src/workspaces
 api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns
   src/concurrency src/contacts src/domains src/egress src/events src/imports src/mail src/messages src/metrics src/net
-  src/operator src/platform src/privacy src/providers src/queue src/retention src/sandbox src/segments src/shaping
-  src/stores src/subscribe src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
+  src/operator src/people src/platform src/privacy src/providers src/queue src/retention src/sandbox src/segments
+  src/shaping src/stores src/subscribe src/suppression src/templates src/tls-reports src/tracking src/webhooks
+  src/workspaces
 api: api/http api/routes config src src/auth src/certificates src/concurrency src/contacts src/events src/messages
   src/net src/operator src/platform src/rate-limits src/stores src/templates src/tracking
 
 # process: worker
 worker: config src src/automations src/campaigns src/certificates src/concurrency src/contacts src/domains src/egress
-  src/going-live src/imports src/messages src/metrics src/net src/operator src/platform src/privacy src/providers
+  src/going-live src/imports src/messages src/metrics src/net src/operator src/people src/platform src/privacy
+  src/providers
   src/queue src/retention src/scoring src/stores src/suppression src/templates src/tls-reports src/tracking
   src/webhooks src/workspaces
 
@@ -134,8 +138,8 @@ bench: bench/harness bench/references bench/scenarios bin/supervisor
 
 # test support
 test/support: api api/http api/openapi bin/cli bin/supervisor config mta/delivery mta/sandbox mta/shaping mta/smtp src
-  src/auth src/crypto src/domains src/egress src/events src/going-live src/mail src/messages src/net src/platform
-  src/queue src/sandbox src/shaping src/stores src/tracking src/webhooks src/workspaces
+  src/auth src/crypto src/domains src/egress src/events src/going-live src/mail src/messages src/net src/people
+  src/platform src/queue src/sandbox src/shaping src/stores src/tracking src/webhooks src/workspaces
 
 # test runner
 test: bin/supervisor config mta/classify src/platform test/support
@@ -144,8 +148,8 @@ test: bin/supervisor config mta/classify src/platform test/support
 bin/commands: api api/routes bench bench/harness bin/backup bin/cli bin/doctor bin/egress bin/queue bin/service
   bin/setup bin/supervisor bin/terminal config config/settings mta mta/classify mta/delivery mta/dry-run mta/egress
   mta/inbound mta/security src src/auth src/certificates src/crypto src/domains src/egress src/going-live src/mail
-  src/messages src/net src/operator src/platform src/providers src/queue src/retention src/sandbox src/shaping
-  src/stores src/suppression src/tls-reports src/tracking src/workspaces test worker
+  src/messages src/net src/operator src/people src/platform src/providers src/queue src/retention src/sandbox
+  src/shaping src/stores src/suppression src/tls-reports src/tracking src/workspaces test worker
 
 # main program
 bin: bin/cli bin/commands bin/supervisor bin/terminal config src/platform
@@ -190,7 +194,7 @@ api/http: api
 api/openapi: api
 api/sending: src/stores
 api/routes: bin/commands src/crypto
-api: api/openapi src/sandbox
+api: api/openapi src/people src/sandbox
 worker: src/deferred-content
 packaging: config src/crypto src/operator
 packaging/container: config

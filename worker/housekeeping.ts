@@ -9,6 +9,7 @@ import { deleteOldLedgers } from '#src/retention/campaign-ledgers.ts'
 import type { Context } from '#src/context.ts'
 import { clearOldAuditEntries } from '#src/operator/audit-log.ts'
 import { pruneNodes } from '#src/operator/nodes.ts'
+import { deleteEndedSql } from '#src/people/user-sessions.ts'
 import { ensurePartitions } from '#src/stores/partitions.ts'
 import { refreshOpenWeeks } from '#src/queue/open-weeks.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -68,6 +69,7 @@ export function createHousekeepingRound(ctx: Context): Round {
     await ensurePartitions((statement) => ctx.db.query(statement), ctx.clock.now())
     await refreshOpenWeeks(ctx.db, ctx.clock.now())
     for (const statement of OLD) await ctx.db.query(statement)
+    for (const statement of deleteEndedSql(ctx.config.sessionIdleHours)) await ctx.db.query(statement)
     await pruneNodes(ctx.db)
     const isMore = await deleteOldLedgers(ctx)
     await ctx.db.query(DELETE_OLD_ACTIONS, [ctx.config.auditRetentionDays])

@@ -1,10 +1,11 @@
 /**
- * Which requests are recorded in the audit log, and as whose. A changing route of a key or of the operator gets a
- * database that is attributed to the caller (src/stores/audit.ts), so its handler needs no code of its own. Public
+ * Which requests are recorded in the audit log, and as whose. A changing route of a key, a person or the operator gets
+ * a database that is attributed to the caller (src/stores/audit.ts), so its handler needs no code of its own. Public
  * routes are used by recipients, whose changes are events.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '#src/auth/keys.ts'
+import type { SignedInUser } from '#src/people/user-sessions.ts'
 import type { Actor } from '#src/stores/audit.ts'
 import type { AnyRoute } from './route.ts'
 
@@ -35,21 +36,27 @@ export function isAudited(spec: AnyRoute): boolean {
 
 export interface AuditedRequest {
   readonly caller: Caller | null
+  readonly person: SignedInUser | null
   readonly headers: IncomingHttpHeaders
   readonly address: string
   readonly requestId: string
 }
 
-/** The key, or the operator with the name that they give. */
-export function actorOf(spec: AnyRoute, { caller, headers, address, requestId }: AuditedRequest): Actor {
+/** The key or person; or the operator, who is a person or has the name that they give. */
+export function actorOf(spec: AnyRoute, { caller, person, headers, address, requestId }: AuditedRequest): Actor {
   const common = { action: spec.name, address, requestId }
+  if (person !== null) {
+    const kind = spec.access === 'operator' ? 'operator' : 'user'
+    return { ...common, kind, name: person.userId, workspaceId: caller?.workspaceId ?? null }
+  }
   return caller === null
-    ? { ...common, kind: 'operator', name: operatorOf(headers), workspaceId: null }
+    ? { ...common, kind: 'operator', name: operatorOf({ person, headers }), workspaceId: null }
     : { ...common, kind: 'key', name: caller.keyId ?? '', workspaceId: caller.workspaceId }
 }
 
-/** The header X-Operator, or `operator`. */
-export function operatorOf(headers: IncomingHttpHeaders): string {
+/** The email address of a person who is signed in; else the header X-Operator, or `operator`. */
+export function operatorOf({ person, headers }: Pick<AuditedRequest, 'person' | 'headers'>): string {
+  if (person !== null) return person.email
   const header = headers['x-operator']
   return typeof header === 'string' && /^[\x20-\x7e]{1,100}$/.test(header) ? header : 'operator'
 }

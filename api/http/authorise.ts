@@ -3,18 +3,22 @@
  * key, its scope and the plan, in this order. Every response to a valid key has the rate-limit headers. A key that is
  * missing, malformed, unknown, expired or disabled gets the same 401, which does not tell these cases apart. The
  * operator token is valid on operator routes only, and API keys are not valid there; a network that sends invalid
- * tokens is refused for a while (`operator-access.ts`).
+ * tokens is refused for a while (`operator-access.ts`). A request without the header Authorization may have a session
+ * instead (`session-access.ts`).
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '#src/auth/keys.ts'
+import type { SignedInUser } from '#src/people/user-sessions.ts'
 import { rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
 import { planOf, type ApiContext } from './context.ts'
 import { rateHeaders } from './limit-headers.ts'
 import { refuseOperator, type OperatorRequest } from './operator-access.ts'
-import type { AnyRoute } from './route.ts'
+import { isPersonal, type AnyRoute } from './route.ts'
+import { authoriseSession, refuseSessionAfterWait } from './session-access.ts'
 
+/** `person` has a session; null for a program. `caller` is null on routes without a workspace. */
 export type AuthorisationResult =
-  | { readonly ok: true; readonly caller: Caller | null }
+  | { readonly ok: true; readonly caller: Caller | null; readonly person: SignedInUser | null }
   /** `caller` is null for an invalid key. */
   | { readonly ok: false; readonly caller: Caller | null; readonly refusal: Refusal }
 
@@ -24,12 +28,14 @@ export interface AuthorisedRequest extends Pick<OperatorRequest, 'id' | 'address
   readonly res: ServerResponse
 }
 
-const NO_CALLER: AuthorisationResult = { ok: true, caller: null }
+const NO_CALLER: AuthorisationResult = { ok: true, caller: null, person: null }
 const INVALID_KEY = refuse(
   'UNAUTHORIZED',
   'The API key is missing or invalid. Send it as "Authorization: Bearer <key>".',
 )
 const SUSPENDED = refuse('FORBIDDEN', 'This workspace is suspended. Ask the operator of this service for the reason.')
+const NEEDS_PERSON = refuse('FORBIDDEN', 'This endpoint is for people. Call login; an API key is not accepted.')
+const NEEDS_LOGIN = refuse('UNAUTHORIZED', 'This endpoint needs a session. Call login to start one.')
 const BEARER = /^bearer +(\S+) *$/i
 const MAX_CREDENTIAL = 512
 
@@ -40,7 +46,12 @@ export async function authorise(
   request: AuthorisedRequest,
 ): Promise<AuthorisationResult> {
   if (spec.access === 'public') return NO_CALLER
-  const credential = readBearer(request.req.headers.authorization)
+  const { method, headers } = request.req
+  if (headers.authorization === undefined) {
+    const access = await authoriseSession(ctx, spec, { method, headers, res: request.res })
+    if (access !== null) return access.ok ? access : { ...access, caller: null }
+  }
+  const credential = readBearer(headers.authorization)
   if (spec.access === 'operator') {
     const refusal = await refuseOperator(ctx, {
       id: request.id,
@@ -51,25 +62,29 @@ export async function authorise(
     return refusal === null ? NO_CALLER : { ok: false, caller: null, refusal }
   }
   const caller = credential === null ? null : await ctx.keyring.authenticate(credential)
-  if (caller === null) return { ok: false, caller, refusal: INVALID_KEY }
+  if (caller === null) return { ok: false, caller, refusal: isPersonal(spec) ? NEEDS_LOGIN : INVALID_KEY }
   const refusal =
     limitRate(ctx, request.res, caller) ??
     (caller.isSuspended ? SUSPENDED : null) ??
     checkAccess(spec, caller) ??
     (spec.needsLaunch === true ? checkPlan(ctx, caller) : null)
-  return refusal === null ? { ok: true, caller } : { ok: false, caller, refusal }
+  return refusal === null ? { ok: true, caller, person: null } : { ok: false, caller, refusal }
 }
 
 /**
- * Checks the key of a request again that waited, before it responds with what happened since: the key may have been
- * revoked or the workspace suspended. A cached lookup; the request is not counted again. Null: the key is still valid.
+ * Checks the key or session of a request again that waited, before it responds with what happened since: the key may
+ * have been revoked or the workspace suspended. A cached lookup for a key; the request is not counted again. Null: it
+ * is still valid.
  *
  * @throws as `authorise` does.
  */
 export async function refuseAfterWait(
-  ctx: Pick<ApiContext, 'keyring'>,
-  { authorization }: IncomingHttpHeaders,
+  ctx: Pick<ApiContext, 'keyring' | 'db' | 'config'>,
+  routeName: string,
+  headers: IncomingHttpHeaders,
 ): Promise<Refusal | null> {
+  const { authorization } = headers
+  if (authorization === undefined) return refuseSessionAfterWait(ctx, routeName, headers)
   const credential = readBearer(authorization)
   const caller = credential === null ? null : await ctx.keyring.authenticate(credential)
   if (caller === null) return INVALID_KEY
@@ -93,6 +108,7 @@ function limitRate(ctx: ApiContext, res: ServerResponse, caller: Caller): Refusa
 
 function checkAccess(spec: AnyRoute, caller: Caller): Refusal | null {
   const { access } = spec
+  if (isPersonal(spec)) return NEEDS_PERSON
   if (access === 'any' || access === caller.kind) return null
   if (access === 'regular')
     return refuse('FORBIDDEN', 'Sending needs a Regular key; this is an Admin key. Use one of the sending domain.')

@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream'
 import type { ZodType, output } from 'zod'
 import type { Caller } from '#src/auth/keys.ts'
 import type { KeyScope } from '#src/auth/scopes.ts'
+import type { SignedInUser } from '#src/people/user-sessions.ts'
 import type { ErrorCode, Refusal } from '#src/platform/errors.ts'
 import type { ApiContext } from './context.ts'
 
@@ -15,8 +16,11 @@ import type { ApiContext } from './context.ts'
  * Who may call: everyone, any API key, a Regular key (sending), an Admin key with the scope, or the operator with the
  * operator token, which belongs to no workspace.
  * A key of the wrong kind gets 403 FORBIDDEN; an Admin key without the scope gets 403 INSUFFICIENT_SCOPE.
+ * `person`: everybody who is signed in. `member`: those who are signed in and members of the workspace that they name.
+ * Neither accepts a key. Who is signed in may also use the routes of keys, by role (`route-permissions.ts`), and an
+ * operator who is signed in those of the operator.
  */
-export type Access = 'public' | 'operator' | 'any' | 'regular' | { readonly admin: KeyScope }
+export type Access = 'public' | 'operator' | 'person' | 'member' | 'any' | 'regular' | { readonly admin: KeyScope }
 
 /**
  * The media types that a route accepts.
@@ -50,7 +54,9 @@ export interface AdditionalResponse {
 export interface ApiRequest<A extends Access, P, Q, B> {
   /** The X-Request-Id. */
   readonly id: string
-  readonly caller: A extends 'public' | 'operator' ? null : Caller
+  readonly caller: A extends 'public' | 'operator' | 'person' ? null : Caller
+  /** Who is signed in; null for a program. */
+  readonly person: A extends 'person' | 'member' ? SignedInUser : SignedInUser | null
   readonly params: Parsed<P>
   readonly query: Parsed<Q>
   readonly body: Parsed<B>
@@ -134,6 +140,16 @@ export function route<
   B extends ZodType | undefined = undefined,
 >(spec: Route<A, P, Q, B>): AnyRoute {
   return spec
+}
+
+/** Only for people who are signed in. */
+export function isPersonal({ access }: AnyRoute): boolean {
+  return access === 'person' || access === 'member'
+}
+
+/** Of a workspace: for its keys, its members, or both. */
+export function isOfWorkspace({ access }: AnyRoute): boolean {
+  return access !== 'public' && access !== 'operator' && access !== 'person'
 }
 
 /** The full paths of a route. */

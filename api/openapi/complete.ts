@@ -2,7 +2,7 @@
  * Completes the OpenAPI document: a description for each field and parameter (field-descriptions.ts), an example of
  * each JSON body and response, and a curl command for each operation. What a schema says itself is not changed.
  */
-import { firstPathOf, type AnyRoute } from '#api/http/route.ts'
+import { firstPathOf, isPersonal, type AnyRoute } from '#api/http/route.ts'
 import { BODY_EXAMPLES } from './body-examples.ts'
 import { createExampleMaker, EXAMPLE_ID, type ExampleMaker } from './example-values.ts'
 import { describeField, type FieldPlace } from './field-descriptions.ts'
@@ -139,15 +139,26 @@ function withExample(media: Json, written: unknown, { maker }: Parts): Json {
 
 const KEYS: Readonly<Record<string, string>> = { operator: '$MAILSTEAD_ADMIN_TOKEN', regular: '$MAILSTEAD_KEY' }
 
+function credentialsOf(spec: AnyRoute | undefined): string[] {
+  if (spec?.access === 'public') return []
+  if (spec !== undefined && isPersonal(spec))
+    return [
+      '-b cookies.txt',
+      '-H "Origin: $MAILSTEAD_URL"',
+      ...(spec.access === 'member' ? ['-H "X-Workspace: $MAILSTEAD_WORKSPACE"'] : []),
+    ]
+  const key = typeof spec?.access === 'object' ? '$MAILSTEAD_ADMIN_KEY' : (KEYS[spec?.access ?? ''] ?? '$MAILSTEAD_KEY')
+  return [`-H "Authorization: Bearer ${key}"`]
+}
+
 function curlOf(operation: Json, { path, method, spec }: OperationPlace): string {
   const verb = method.toUpperCase()
   const address = `$MAILSTEAD_URL${path.replace(/\{\w+\}/g, EXAMPLE_ID)}`
-  const key = typeof spec?.access === 'object' ? '$MAILSTEAD_ADMIN_KEY' : (KEYS[spec?.access ?? ''] ?? '$MAILSTEAD_KEY')
   const content = (operation['requestBody'] as { content?: Media } | undefined)?.content
   const [type = '', media = {}] = content === undefined ? [] : (preferredMedia(content) ?? [])
   const lines = [
     `curl${verb === 'GET' ? '' : ` -X ${verb}`} "${address}"`,
-    ...(spec?.access === 'public' ? [] : [`-H "Authorization: Bearer ${key}"`]),
+    ...credentialsOf(spec),
     ...(content === undefined ? [] : [`-H 'Content-Type: ${type}'`, dataOption(type, media['example'])]),
   ]
   return lines.join(' \\\n  ')

@@ -70,6 +70,12 @@ export const ENDPOINT_GROUPS: readonly EndpointGroup[] = [
     description: 'Settings, plan, usage and audit log of the workspace.',
   },
   {
+    name: 'People',
+    pathPrefixes: ['auth', 'members', 'invitations', 'join', 'reset'],
+    description:
+      'Sign in and out, the members of a workspace and their roles, invitations. With a session, not an API key.',
+  },
+  {
     name: 'Public pages',
     pathPrefixes: ['s', 'o', 'c', 'u', 'p', 'v'],
     description: 'For the recipients of mail. No key.',

@@ -3,6 +3,7 @@ import { ERRORS, invalid, refuse, type ErrorCode } from '#src/platform/errors.ts
 import { refusalBody } from '#api/http/response.ts'
 import { headersOf, RATE_HEADERS } from './response-headers.ts'
 import type { Json, SchemaRegistry } from './schemas.ts'
+import { permissionOf } from '#api/http/route-permissions.ts'
 import type { AnyRoute } from '#api/http/route.ts'
 import { errorBody } from '#api/http/response-schemas.ts'
 
@@ -10,13 +11,16 @@ import { errorBody } from '#api/http/response-schemas.ts'
 export function listErrors(spec: AnyRoute): ErrorCode[] {
   const { access } = spec
   const isKeyed = access !== 'public' && access !== 'operator'
+  const isOpenToPeople = isKeyed && permissionOf(spec.name) !== null
   const hasBody = spec.body !== undefined || spec.accepts !== undefined
   const hasInput = spec.params !== undefined || spec.query !== undefined || hasBody
   const implied: readonly (readonly [boolean, readonly ErrorCode[]])[] = [
     [hasInput, ['VALIDATION_ERROR']],
-    [access === 'operator', ['UNAUTHORIZED', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE']],
+    // of a session: the workspace that it names
+    [isOpenToPeople, ['VALIDATION_ERROR', 'NOT_FOUND']],
+    [access === 'operator', ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE']],
     [isKeyed, ['UNAUTHORIZED', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE']],
-    [isKeyed && access !== 'any', ['FORBIDDEN']],
+    [isKeyed, ['FORBIDDEN']],
     [typeof access === 'object', ['INSUFFICIENT_SCOPE']],
     [spec.needsLaunch === true, ['PLAN_REQUIRED']],
     [hasBody, ['PAYLOAD_TOO_LARGE', 'UNSUPPORTED_MEDIA_TYPE']],

@@ -10,7 +10,8 @@ import { createErrorResponses, type ErrorResponses } from './error-responses.ts'
 import { HEADERS, headersOf, listSuccessHeaders, isIdempotent } from './response-headers.ts'
 import { createSchemaRegistry, type Json, type SchemaRegistry } from './schemas.ts'
 import { webhooksOf } from './webhooks.ts'
-import { pathsOf, type AnyRoute, type BodyKind } from '#api/http/route.ts'
+import { permissionOf } from '#api/http/route-permissions.ts'
+import { isOfWorkspace, isPersonal, pathsOf, type AnyRoute, type BodyKind } from '#api/http/route.ts'
 
 const SECURITY_SCHEMES = {
   key: {
@@ -22,6 +23,15 @@ const SECURITY_SCHEMES = {
     type: 'http',
     scheme: 'bearer',
     description: 'The operator token (ADMIN_TOKEN). API keys of workspaces are not accepted.',
+  },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: 'mailstead-session',
+    description:
+      'The cookie of `login`, named `__Host-mailstead-session` under https. A request of a workspace has its id in ' +
+      'the header `X-Workspace`. A request that changes something must come from a page of this service: it has ' +
+      '`Sec-Fetch-Site: same-origin`, or the `Origin` of the service.',
   },
 }
 const IDEMPOTENCY_KEY = {
@@ -119,17 +129,33 @@ function describeRoute(spec: AnyRoute, nth: number, parts: DocumentParts): Json 
   }
 }
 
-function securityOf({ access }: AnyRoute): Json[] {
+/** One of them is enough. */
+function securityOf(spec: AnyRoute): Json[] {
+  const { access } = spec
   if (access === 'public') return []
-  return [access === 'operator' ? { operator: [] } : { key: [] }]
+  if (isPersonal(spec)) return [{ session: [] }]
+  const program = access === 'operator' ? { operator: [] } : { key: [] }
+  return access === 'operator' || permissionOf(spec.name) !== null ? [program, { session: [] }] : [program]
 }
 
-const KEYS = { operator: 'Needs the operator token.', any: 'Needs any API key.', regular: 'Needs a Regular key.' }
+const KEYS = {
+  operator: 'Needs the operator token, or the session of an operator.',
+  person: 'Needs a session.',
+  member: 'Needs a session.',
+  any: 'Needs any API key.',
+  regular: 'Needs a Regular key.',
+}
 
-function accessOf({ access, needsLaunch }: AnyRoute): string | undefined {
+function accessOf(spec: AnyRoute): string | undefined {
+  const { access, needsLaunch, name } = spec
   if (access === 'public') return undefined
   const key = typeof access === 'object' ? `Needs an Admin key with the scope \`${access.admin}\`.` : KEYS[access]
-  return needsLaunch === true ? `${key} Needs the plan LAUNCH or higher.` : key
+  const permission = isOfWorkspace(spec) ? permissionOf(name) : null
+  return [
+    key,
+    ...(permission === null ? [] : [`Open to people with the permission \`${permission}\`.`]),
+    ...(needsLaunch === true ? ['Needs the plan LAUNCH or higher.'] : []),
+  ].join(' ')
 }
 
 /** `send-instant` becomes `sendInstant`, the method name in clients. */

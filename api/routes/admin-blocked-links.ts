@@ -67,10 +67,10 @@ const block = route({
   status: 200,
   response: envelope(blockedLinkSchema),
   errors: ['VALIDATION_ERROR', 'CONFLICT'],
-  handle: async (ctx, { body, headers, address }) => {
+  handle: async (ctx, { body, headers, address, person }) => {
     const target = readBlockable(body.link)
     if (target === null) return NOT_A_LINK
-    const blockedBy = operatorName(headers, address)
+    const blockedBy = operatorName({ headers, address, person })
     const blocked = await blockLink(ctx.db, { ...target, reason: body.reason, blockedBy })
     if (blocked === null)
       return refuse('CONFLICT', 'Too many links are blocked. Block their hosts, and unblock the links.')

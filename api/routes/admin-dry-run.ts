@@ -63,14 +63,22 @@ const start = route({
   status: 200,
   response: dryRunResponse,
   errors: ['VALIDATION_ERROR'],
-  handle: async (ctx, { body: { from, to, workspace, raw, wait }, headers, address: clientAddress, closed }) => {
+  handle: async (
+    ctx,
+    { body: { from, to, workspace, raw, wait }, headers, address: clientAddress, closed, person },
+  ) => {
     const read = await parseFilter({ workspace }, { db: ctx.db, nowMs: ctx.clock.now() })
     if (!read.ok) return invalid(read.details)
     const bytes = raw === undefined ? null : Buffer.from(raw.replace(/\r?\n/g, '\r\n'))
     const id = await requestDryRun(ctx, { from, to, workspaceId: read.filter.workspace ?? null, raw: bytes })
     await recordAction(
       ctx,
-      { verb: 'dry-run', subject: { from, to }, reason: '', by: operatorName(headers, clientAddress) },
+      {
+        verb: 'dry-run',
+        subject: { from, to },
+        reason: '',
+        by: operatorName({ headers, address: clientAddress, person }),
+      },
       'done',
     )
     return respondWithReport(id, wait ? await awaitReport(ctx, id, closed) : null)

@@ -86,8 +86,8 @@ const acknowledge = route({
     .object({ id: z.string().max(64, 'is too long').optional(), all: z.literal(true).optional() })
     .refine(({ id, all }) => (id === undefined) !== (all === undefined), 'give an id, or all: true'),
   errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
-  handle: async (ctx, { body: { id = null }, headers, address }) => {
-    const acknowledgement = { id, by: operatorName(headers, address), now: new Date(ctx.clock.now()) }
+  handle: async (ctx, { body: { id = null }, headers, address, person }) => {
+    const acknowledgement = { id, by: operatorName({ headers, address, person }), now: new Date(ctx.clock.now()) }
     const acknowledgedCount = id === null || isUuid(id) ? await acknowledgeNotices(ctx.db, acknowledgement) : 0
     if (id !== null && acknowledgedCount === 0)
       return refuse('NOT_FOUND', 'There is no such open notice. List them with admin-list-notices.')

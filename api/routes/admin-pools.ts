@@ -57,13 +57,17 @@ const usePoolRoute = route({
     pool: text.nullable(),
     domain: text.optional().meta({ description: 'only this sending domain of the workspace' }),
   }),
-  handle: async (ctx, { body: { workspace, domain, pool: poolName }, headers, address }) => {
+  handle: async (ctx, { body: { workspace, domain, pool: poolName }, headers, address, person }) => {
     const poolUser = await findPoolUser(ctx, workspace, domain)
     if ('error' in poolUser) return poolUser
     const refusal = await setEgressPool(ctx.db, poolUser, poolName)
     if (refusal !== null) return invalid([{ path: 'pool', message: refusal }])
     const subject = { workspace, ...(domain === undefined ? {} : { domain }), pool: poolName ?? 'of its region' }
-    await recordAction(ctx, { verb: 'pool', subject, reason: '', by: operatorName(headers, address) }, 'done')
+    await recordAction(
+      ctx,
+      { verb: 'pool', subject, reason: '', by: operatorName({ headers, address, person }) },
+      'done',
+    )
     return {
       body: { success: true, message: `Its mail leaves from the pool ${poolName ?? 'of its region'} within seconds.` },
     }

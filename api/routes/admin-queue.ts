@@ -3,7 +3,6 @@
  * action that continues in the background; and explain why a message is where it is. The command line does the same
  * (`mailstead queue`, `mailstead explain`).
  */
-import type { IncomingHttpHeaders } from 'node:http'
 import { z, type ZodType } from 'zod'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { hexOf, isUuid, messageIdOf } from '#src/platform/id.ts'
@@ -27,7 +26,7 @@ import type { ApiContext } from '#api/http/context.ts'
 import { operatorOf } from '#api/http/audit.ts'
 import { openPage } from '#api/http/list-cursor.ts'
 import { nextCursor, paging } from '#api/http/paging.ts'
-import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
+import { route, type AnyRequest, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
 import { explanationResponse, presentExplanation } from './email-explanation.ts'
 
@@ -42,9 +41,9 @@ const filterFields = Object.fromEntries(
   (Object.keys(FILTER_FIELDS) as FilterField[]).map((name) => [name, field(name)]),
 ) as Record<FilterField, ZodType<string | undefined>>
 
-/** The name that the operator gives, and the client address, for the record of the action. */
-export function operatorName(headers: IncomingHttpHeaders, address: string): string {
-  return `${operatorOf(headers)}, from ${address === '' ? 'an unknown address' : address}`
+/** Who the operator is, and the client address, for the record of the action. */
+export function operatorName({ headers, address, person }: Pick<AnyRequest, 'headers' | 'address' | 'person'>): string {
+  return `${operatorOf({ headers, person })}, from ${address === '' ? 'an unknown address' : address}`
 }
 
 async function readQueueFilter(ctx: ApiContext, given: FilterInput): Promise<QueueFilter | Refusal> {
@@ -188,7 +187,7 @@ const queueActionRoute = (verb: MailVerb): AnyRoute =>
     status: 200,
     response: actionResponse,
     errors: ['VALIDATION_ERROR'],
-    handle: async (ctx, { body: { reason: givenReason, all, ...given }, headers, address }) => {
+    handle: async (ctx, { body: { reason: givenReason, all, ...given }, headers, address, person }) => {
       const filter = await readQueueFilter(ctx, given)
       if (isRefusal(filter)) return filter
       if (Object.keys(filter).length === 0 && all !== true)
@@ -197,7 +196,7 @@ const queueActionRoute = (verb: MailVerb): AnyRoute =>
         verb,
         filter,
         reason: givenReason ?? MAIL_VERBS[verb].defaultReason,
-        by: operatorName(headers, address),
+        by: operatorName({ headers, address, person }),
       })
       await continueAction(ctx, started.id, ACTION_WAIT_MS)
       return respondWithAction((await findAction(ctx.db, started.id)) ?? started)

@@ -116,7 +116,7 @@ const suspendRoute = route({
       description: '`all`, the default for a workspace: also its keys, links, pages and hosted mail; `mail`: its mail',
     }),
   }),
-  handle: async (ctx, { body: { reason, until = null, scope: wanted, ...given }, headers, address }) => {
+  handle: async (ctx, { body: { reason, until = null, scope: wanted, ...given }, headers, address, person }) => {
     if (until !== null && until.getTime() <= ctx.clock.now())
       return invalid([{ path: 'until', message: 'must be in the future' }])
     const read = await parseSuspendable(given, ctx.db)
@@ -128,7 +128,7 @@ const suspendRoute = route({
     await suspend(ctx, { ...read.stopped, scope }, reason, until)
     await recordAction(
       ctx,
-      { verb: 'suspend', subject: actionSubject(read.stopped), reason, by: operatorName(headers, address) },
+      { verb: 'suspend', subject: actionSubject(read.stopped), reason, by: operatorName({ headers, address, person }) },
       'done',
     )
     return {
@@ -157,17 +157,22 @@ const resumeRoute = route({
   status: 200,
   response: plainResponse,
   errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
-  handle: async (ctx, { query, body, headers, address }) => {
+  handle: async (ctx, { query, body, headers, address, person }) => {
     const { receiver, ...given } = { ...body, ...query }
     if (receiver !== undefined && Object.keys(given).length === 0)
-      return resumeMailToReceiver(ctx, receiver, operatorName(headers, address))
+      return resumeMailToReceiver(ctx, receiver, operatorName({ headers, address, person }))
     const read = await parseSuspendable(given, ctx.db)
     if (!read.ok) return invalid(read.details)
     if (!(await resume(ctx, read.stopped)))
       return refuse('NOT_FOUND', 'There is no such suspension. List them with admin-list-suspensions.')
     await recordAction(
       ctx,
-      { verb: 'resume', subject: actionSubject(read.stopped), reason: '', by: operatorName(headers, address) },
+      {
+        verb: 'resume',
+        subject: actionSubject(read.stopped),
+        reason: '',
+        by: operatorName({ headers, address, person }),
+      },
       'done',
     )
     return {

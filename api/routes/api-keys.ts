@@ -1,9 +1,11 @@
 /**
- * The API keys of the workspace: list, get, rotate, revoke. Admin keys are created by the operator, sending keys by
- * `domain-keys.ts`. A key may revoke itself and every other key of its workspace, but it may rotate only keys whose
- * rights it has, because the response contains the new secret.
+ * The API keys of the workspace: list, get, rotate, revoke. Admin keys are created by people and by the operator, never
+ * with a key; sending keys by `domain-keys.ts`. A key may revoke itself and every other key of its workspace, but it
+ * may rotate only keys whose rights it has, because the response contains the new secret.
  */
 import { z } from 'zod'
+import { createKey } from '#src/auth/keys.ts'
+import { ALL_SCOPES, type KeyScope } from '#src/auth/scopes.ts'
 import { resolveKeyPrefix } from '#src/auth/key-prefix.ts'
 import {
   findManagedKey,
@@ -14,7 +16,7 @@ import {
   type ManagedKey,
   type RotateResult,
 } from '#src/auth/managed-keys.ts'
-import { refuse, type Refusal } from '#src/platform/errors.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { hexOf, idOfHex, isUuid } from '#src/platform/id.ts'
 import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
@@ -51,6 +53,9 @@ const keySchema = z
   })
   .meta({ id: 'ApiKey' })
 const keyResponse = envelope(keySchema).meta({ id: 'ApiKeyAnswer' })
+const createdResponse = envelope(
+  z.object({ api_key: keySchema, secret_key: z.string().meta({ description: 'shown only once' }) }),
+).meta({ id: 'RotatedApiKeyAnswer' })
 const NO_KEY = refuse('NOT_FOUND', 'There is no such API key in this workspace. List them with list-api-keys.')
 
 const list = route({
@@ -115,9 +120,7 @@ const rotate = route({
   params: byId,
   body: rotateBody,
   status: 200,
-  response: envelope(
-    z.object({ api_key: keySchema, secret_key: z.string().meta({ description: 'shown only once' }) }),
-  ).meta({ id: 'RotatedApiKeyAnswer' }),
+  response: createdResponse,
   errors: ['NOT_FOUND', 'CONFLICT', 'INSUFFICIENT_SCOPE'],
   handle: async (ctx, { caller, params, body }) => {
     const id = keyIdOf(params.id)
@@ -169,7 +172,42 @@ const revoke = route({
   },
 })
 
-export const API_KEY_ROUTES: readonly AnyRoute[] = [list, get, rotate, revoke]
+const createAdmin = route({
+  name: 'create-admin-key',
+  summary: 'Create an Admin key; only this response contains it',
+  description: 'Only people create Admin keys, with scopes that their role includes. A workspace has at most 5.',
+  method: 'POST',
+  paths: ['/public/api-keys'],
+  access: 'member',
+  body: z.object({
+    name: z.string().trim().min(1, 'is empty').max(255, 'at most 255 characters'),
+    scopes: z.array(z.enum(ALL_SCOPES as [KeyScope, ...KeyScope[]])).min(1, 'name at least one'),
+    expires_at: timestamp.nullish().meta({ description: 'without it the key is valid until it is revoked' }),
+  }),
+  status: 201,
+  response: createdResponse,
+  errors: ['CONFLICT', 'FORBIDDEN'],
+  handle: async (ctx, { caller, body }) => {
+    const missing = body.scopes.filter((scope) => !caller.scopes.includes(scope))
+    if (missing.length > 0)
+      return refuse('FORBIDDEN', `Your role does not include ${missing.join(', ')}. Ask an owner of the workspace.`)
+    const expiresAt = typeof body.expires_at === 'string' ? new Date(body.expires_at) : null
+    if (expiresAt !== null && expiresAt.getTime() <= ctx.clock.now())
+      return invalid([{ path: 'expires_at', message: 'must be in the future' }])
+    const { workspaceId } = caller
+    const prefix = await resolveKeyPrefix(ctx.db, ctx.config)
+    const scopes = [...new Set(body.scopes)]
+    const made = await createKey(ctx.db, { kind: 'admin', prefix, workspaceId, name: body.name, scopes, expiresAt })
+    if (made.kind === 'too-many-admin-keys')
+      return refuse('CONFLICT', `The workspace has ${made.max} Admin keys. Delete one with revoke-api-key first.`)
+    const key = made.kind === 'created' ? await findManagedKey(ctx.db, workspaceId, made.id) : null
+    if (made.kind !== 'created' || key === null) return NO_KEY
+    const data = { api_key: presentKey(key, null, ctx.clock.now()), secret_key: made.secretKey }
+    return { body: { success: true, message: 'Admin key created. Store it: it is not shown again.', data } }
+  },
+})
+
+export const API_KEY_ROUTES: readonly AnyRoute[] = [createAdmin, list, get, rotate, revoke]
 
 /** Reads a uuid or `key_<hex>`; null for other text. */
 function keyIdOf(text: string): string | null {

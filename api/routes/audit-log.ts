@@ -1,6 +1,6 @@
 /**
- * The audit log: every change by a key, the operator or a command. A workspace reads the entries about itself; who of
- * the operator's people made a change, and from where, only the operator reads.
+ * The audit log: every change by a key, a person, the operator or a command. A workspace reads the entries about
+ * itself; who of the operator's people made a change, and from where, only the operator reads.
  */
 import { z } from 'zod'
 import { invalid } from '#src/platform/errors.ts'
@@ -18,7 +18,7 @@ const filterFields = {
   object_type: text.meta({ description: 'the kind of object, such as `api_key` or `domain`' }),
   object_id: text.meta({ description: 'the id of the object; for a suppression its address' }),
   action: text.meta({ description: 'the operation of this API, such as `delete-domain`, or a command' }),
-  actor: text.meta({ description: 'the id of an API key' }),
+  actor: text.meta({ description: 'the id of an API key or user' }),
   limit: paging.shape.limit,
   cursor: paging.shape.cursor,
 }
@@ -30,16 +30,16 @@ const entrySchema = z
     created_at: timestamp,
     workspace_id: z.uuid().nullable().meta({ description: 'null: of the whole service' }),
     actor: z.object({
-      type: z.enum(['key', 'operator', 'cli', 'mailbox', 'schedule']),
+      type: z.enum(['key', 'user', 'operator', 'cli', 'mailbox', 'schedule']),
       id: z
         .string()
         .nullable()
         .meta({
           description:
-            'the id of the API key; the address of a mailbox whose owner connected it; for the operator the name in ' +
-            '`X-Operator`, the user and host of a command, or the setting of a schedule',
+            'the id of the API key or user; the address of a mailbox whose owner connected it; for the operator the ' +
+            'id of their user or the name in `X-Operator`; the user and host of a command; the setting of a schedule',
         }),
-      name: z.string().nullable().meta({ description: 'the name of the API key, while it exists' }),
+      name: z.string().nullable().meta({ description: 'the name of the API key or user, while it exists' }),
     }),
     ip_address: z.string().nullable(),
     request_id: z.string().nullable().meta({ description: 'the `X-Request-Id` of the response' }),
@@ -111,9 +111,10 @@ function filterOf({
   return { kind, object, action, actor }
 }
 
+const OF_WORKSPACE: ReadonlySet<string> = new Set(['key', 'user', 'mailbox'])
+
 function forWorkspace(entry: AuditEntry): AuditEntry {
-  const isTheirs = entry.actorKind === 'key' || entry.actorKind === 'mailbox'
-  return isTheirs ? entry : { ...entry, actor: '', address: null }
+  return OF_WORKSPACE.has(entry.actorKind) ? entry : { ...entry, actor: '', actorName: null, address: null }
 }
 
 /** Reads `next`, which is the id of an entry. */
@@ -130,7 +131,7 @@ function present(entry: AuditEntry): Record<string, unknown> {
     id: entry.id,
     created_at: entry.at.toISOString(),
     workspace_id: entry.workspaceId,
-    actor: { type: entry.actorKind, id: entry.actor === '' ? null : entry.actor, name: entry.keyName },
+    actor: { type: entry.actorKind, id: entry.actor === '' ? null : entry.actor, name: entry.actorName },
     ip_address: entry.address,
     request_id: entry.requestId,
     action: entry.action,

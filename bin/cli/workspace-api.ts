@@ -102,6 +102,7 @@ function requestOf(route: AnyRoute, caller: Caller, { params, query, body, file 
     ...inputs,
     id: newId(),
     caller,
+    person: null,
     headers: file === undefined ? {} : { 'content-type': 'text/csv' },
     address: '',
     isHead: false,

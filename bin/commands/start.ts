@@ -23,6 +23,7 @@ import { deriveRoleKeys } from '#src/crypto/role-keys.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import { UnsuitableStoreError } from '#src/stores/store-errors.ts'
 import { migrate } from '#src/stores/migrate.ts'
+import { offerFirstAccount } from './first-operator.ts'
 import { agreeOnInstallation, printBanner, provision } from './first-run.ts'
 import { reportWhatIsMissing } from './live-report.ts'
 import { aborted, watchForStop } from './stop-signal.ts'
@@ -67,7 +68,10 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
     const children = await startAllRoles(config, stores, stop)
     undo.unshift(() => children.stop().finally(() => removeRunFiles(config)))
     await awaitReady(config, stop)
-    printBanner(await provision({ ...config, databaseUrl: stores.databaseUrl, redisUrl: stores.redisUrl }))
+    const firstRun = await provision({ ...config, databaseUrl: stores.databaseUrl, redisUrl: stores.redisUrl })
+    printBanner(firstRun)
+    const offered = await offerFirstAccount({ ...config, databaseUrl: stores.databaseUrl }, firstRun.workspaceId)
+    for (const line of offered) printLine(line)
     manager.ready()
     const heartbeat = startHeartbeat(config.healthFile, manager)
     undo.push(() => Promise.resolve(heartbeat.stop()))

@@ -15,8 +15,8 @@ export interface AuditEntry {
   readonly actorKind: Actor['kind']
   /** As `Actor.name`. */
   readonly actor: string
-  /** The present name of a key; null if the actor is no key, or the key was deleted. */
-  readonly keyName: string | null
+  /** The present name of a key or user; null if the actor is neither, or was deleted. */
+  readonly actorName: string | null
   readonly address: string | null
   readonly requestId: string | null
   readonly action: string
@@ -37,11 +37,15 @@ export interface AuditFilter {
 }
 
 const COLUMNS = sql`
-  l.id, l.workspace_id AS "workspaceId", l.actor_kind AS "actorKind", l.actor, k.name AS "keyName", l.address,
-    l.request_id AS "requestId", l.action, l.kind, l.object, l.change, l.before, l.after
+  l.id, l.workspace_id AS "workspaceId", l.actor_kind AS "actorKind", l.actor,
+    coalesce(k.name, p.name) AS "actorName", l.address, l.request_id AS "requestId", l.action, l.kind, l.object,
+    l.change, l.before, l.after
 `
 /** A uuid, so that the key is found by its index. */
 const KEY_OF_ACTOR = `CASE WHEN l.actor_kind = 'key' AND l.actor ~ '^[0-9a-f-]{36}$' THEN l.actor::uuid END`
+const USER_OF_ACTOR = sql`
+  CASE WHEN l.actor_kind IN ('user', 'operator') AND l.actor ~ '^[0-9a-f-]{36}$' THEN l.actor::uuid END
+`
 const WHERE = sql`
   ($1::uuid IS NULL OR l.workspace_id = $1)
     AND ($2::text IS NULL OR l.kind = $2)
@@ -63,7 +67,7 @@ export async function listAuditEntries(
     {
       columns: COLUMNS,
       from: 'audit_log l',
-      joins: `LEFT JOIN api_keys k ON k.id = ${KEY_OF_ACTOR}`,
+      joins: `LEFT JOIN api_keys k ON k.id = ${KEY_OF_ACTOR} LEFT JOIN users p ON p.id = ${USER_OF_ACTOR}`,
       where: WHERE,
       order: newestFirst('l.id'),
       values,

@@ -18,6 +18,8 @@ export interface AttemptLimiter {
   consume(name: string, limit: AttemptLimit): Promise<number | null>
   /** The same without counting an attempt, for actions that only count when they fail. */
   peek(name: string, limit: AttemptLimit): Promise<number | null>
+  /** Clears the count, after a success that proves the attempts before it were honest. */
+  forget(name: string): Promise<void>
 }
 
 const REDIS_TIMEOUT_MS = 500
@@ -54,6 +56,10 @@ export function createAttemptLimiter(redis: Redis, clock: Clock): AttemptLimiter
     async peek(name, { max }) {
       const { made, leftMs } = (await readShared(redis, name)) ?? readLocal(name)
       return made < max || leftMs <= 0 ? null : wholeSeconds(leftMs)
+    },
+    async forget(name) {
+      local.delete(name)
+      if (isRedisReady(redis)) await withTimeout(redis.del(keyOf(name)))
     },
   }
 }

@@ -71,7 +71,13 @@ usage: deleted; worker/housekeeping.ts
 webhook_attempts: deleted; worker/housekeeping.ts
 webhook_deliveries: deleted; worker/housekeeping.ts
 workspace_hours: deleted; src/workspaces/rates.ts
+user_sessions: deleted; src/people/user-sessions.ts
+password_resets: deleted; src/people/user-sessions.ts
+invitations: deleted; src/people/user-sessions.ts
 api_keys: objects; keys of a workspace
+users: objects; people who sign in; the operator deletes them
+login_methods: objects; a few for a user, deleted with it
+workspace_members: objects; users of a workspace
 audience_marks: objects; every thousandth member of an audience
 audiences: objects; they are created by customers
 automation_contents: objects; one for each version of a step

@@ -90,6 +90,8 @@ describe('the tables of the database', () => {
       'removed_domains',
       'suspensions',
       'tls_rules',
+      'users',
+      'login_methods',
     ])
   })
 })

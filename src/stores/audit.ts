@@ -1,5 +1,6 @@
 /**
- * Who changes the database: a key, the operator, a command, the owner of a mailbox who connects it, or a schedule.
+ * Who changes the database: a key, a person who is signed in, the operator, a command, the owner of a mailbox who
+ * connects it, or a schedule.
  * `Db.attributedTo` names the actor in every transaction, and the triggers of migrations/035-audit-log.ts write the
  * change to `audit_log` in the same transaction, so no change is without its entry and no entry without its change.
  * Tables that are too busy for triggers, such as messages, need `recordChange`.
@@ -8,11 +9,14 @@ import type { Queryable } from './db.ts'
 import { sql } from './sql.ts'
 
 export interface Actor {
-  /** `mailbox`: the owner of a mailbox, who connected it by signing in. `schedule`: the worker, by a setting. */
-  readonly kind: 'key' | 'operator' | 'cli' | 'mailbox' | 'schedule'
   /**
-   * The id of the key, the name of the operator, the user and host of the command, the address of the mailbox, or the
-   * name of the setting.
+   * `user`: a person who is signed in; on endpoints of the operator they are `operator`. `mailbox`: the owner of a
+   * mailbox, who connected it by signing in. `schedule`: the worker, by a setting.
+   */
+  readonly kind: 'key' | 'user' | 'operator' | 'cli' | 'mailbox' | 'schedule'
+  /**
+   * The id of the key or user, the name of the operator or the id of their user, the user and host of the command, the
+   * address of the mailbox, or the name of the setting.
    */
   readonly name: string
   /** The name of the route, or the words of the command. */

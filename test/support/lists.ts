@@ -1,13 +1,17 @@
 /** Every list of the API, and a workspace that has at least four items in each, some of them equal in the sort key. */
 import { assert } from 'chai'
+import { storeInvitation } from '#src/people/invitations.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Tenant, TestApi } from './api.ts'
+import { addPerson, addSignedIn } from './people.ts'
 import { firstIds, type TenantIds } from './request-samples.ts'
 import { createTenantObjects } from './tenant-objects.ts'
 
 export interface ListSeed {
   readonly ids: TenantIds
+  /** Headers of an owner who is signed in. */
+  readonly owner: Readonly<Record<string, string>>
 }
 
 export interface ListCase {
@@ -21,6 +25,8 @@ export interface ListCase {
   /** Called with a Regular key. */
   readonly isRegular?: true
   readonly isOperator?: true
+  /** Called by a person. */
+  readonly isPersonal?: true
   /** Pages have no numbers. */
   readonly hasNoNumbers?: true
   /** `after` is a position in the list: the `next` of an earlier page. */
@@ -102,6 +108,9 @@ export const LISTS: readonly ListCase[] = [
     otherFilter: { object_type: 'domain' },
   }),
   listCase('admin-list-audit-log', '/admin/audit-log', 'entries', OF_OPERATOR),
+  listCase('admin-list-users', '/admin/users', 'users', { isOperator: true }),
+  listCase('list-members', '/public/members', 'members', { id: 'user_id', isPersonal: true }),
+  listCase('list-invitations', '/public/invitations', 'invitations', { isPersonal: true }),
   listCase('admin-list-queue', '/admin/queue', 'recipients', { ...OF_OPERATOR, id: 'email_id' }),
   listCase('admin-list-actions', '/admin/actions', 'actions', OF_OPERATOR),
   listCase('admin-list-blocked-links', '/admin/blocked-links', 'links', OF_OPERATOR),
@@ -144,7 +153,17 @@ export async function seedLists(api: TestApi, tenant: Tenant): Promise<ListSeed>
   await addParts(api, tenant, ids)
   for (const { email } of made.slice(1))
     await post(api, tenant.admin, `/public/automations/add-automation/${ids.automation}/enroll`, { email })
-  return { ids }
+  return { ids, owner: await addPeople(api, tenant) }
+}
+
+async function addPeople(api: TestApi, { workspaceId }: Tenant): Promise<ListSeed['owner']> {
+  const owner = await addSignedIn(api, { role: 'owner', workspaceId })
+  for (const marker of MARKERS) {
+    await addPerson(api, { role: 'viewer', workspaceId })
+    const place = { workspaceId, role: 'viewer', isOperator: false, invitedBy: owner.userId } as const
+    await storeInvitation(api.db, { ...place, email: `${marker}@invited.example` })
+  }
+  return { cookie: owner.cookie, origin: api.config.publicUrl, 'x-workspace': workspaceId }
 }
 
 async function addParts(api: TestApi, tenant: Tenant, ids: TenantIds): Promise<void> {

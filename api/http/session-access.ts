@@ -1,0 +1,144 @@
+/**
+ * Access of a person who is signed in: the session cookie, where the request comes from, the workspace in the header
+ * X-Workspace and the role in it. A workspace that does not exist and one that the person is no member of get the same
+ * answer. The session is read from PostgreSQL each time, so an ended one is refused at once.
+ */
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import type { Caller } from '#src/auth/keys.ts'
+import { hasPermission, scopesOfRole } from '#src/people/roles.ts'
+import { findSession, type MemberWorkspace, type SignedInUser } from '#src/people/user-sessions.ts'
+import { invalid, rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
+import type { ApiContext } from './context.ts'
+import { rateHeaders } from './limit-headers.ts'
+import { permissionOf } from './route-permissions.ts'
+import { isFromHere } from './same-origin.ts'
+import { readSessionCookie } from './session-cookie.ts'
+import type { AnyRoute } from './route.ts'
+
+const WORKSPACE_HEADER = 'X-Workspace'
+
+/** Requests per second of one person. */
+const REQUESTS_PER_SECOND = 50
+
+const ENDED = refuse('UNAUTHORIZED', 'You are not signed in, or the session has ended. Call login to start another.')
+const FOREIGN = refuse(
+  'FORBIDDEN',
+  'Another site made this request, or the browser does not say which. Use the pages of this service.',
+)
+const NO_WORKSPACE = refuse('NOT_FOUND', 'There is no such workspace. Call get-me to see yours.')
+const NOT_OPERATOR = refuse('FORBIDDEN', 'This endpoint is for operators. Ask one of them.')
+const FOR_PROGRAMS = refuse('FORBIDDEN', 'This endpoint is for programs. Use an API key.')
+const UNNAMED = invalid([{ path: WORKSPACE_HEADER, message: 'name the workspace by its id in this header' }])
+
+export type SessionAccess =
+  | { readonly ok: true; readonly person: SignedInUser; readonly caller: Caller | null }
+  | { readonly ok: false; readonly person: SignedInUser | null; readonly refusal: Refusal }
+
+export interface SessionRequest {
+  readonly method?: string | undefined
+  readonly headers: IncomingHttpHeaders
+}
+
+type SessionContext = Pick<ApiContext, 'db' | 'config' | 'rate'>
+
+/** Null if the request has no session cookie. Whether a page of this service made it is checked. */
+export async function authoriseSession(
+  ctx: SessionContext,
+  spec: AnyRoute,
+  request: SessionRequest & { readonly res: ServerResponse },
+): Promise<SessionAccess | null> {
+  const token = readSessionCookie(ctx.config, request.headers)
+  if (token === null) return null
+  if (!isFromHere(ctx.config, request)) return { ok: false, person: null, refusal: FOREIGN }
+  const workspaceId = readWorkspace(request.headers)
+  const found = await findSession(ctx.db, ctx.config, { token, workspaceId })
+  if (found === null) return { ok: false, person: null, refusal: ENDED }
+  const { user: person, membership } = found
+  const refusal =
+    limitRate(ctx, request.res, person) ?? refuseAccess(spec, { person, membership, isNamed: hasWorkspace(request) })
+  if (refusal !== null) return { ok: false, person, refusal }
+  const isOfWorkspace = spec.access !== 'operator' && spec.access !== 'person'
+  return { ok: true, person, caller: membership === null || !isOfWorkspace ? null : callerOf(membership) }
+}
+
+/** The person of a request to a public endpoint; null if nobody is signed in. */
+export async function findPerson(
+  ctx: Pick<ApiContext, 'db' | 'config'>,
+  request: SessionRequest,
+): Promise<SignedInUser | null> {
+  const token = readSessionCookie(ctx.config, request.headers)
+  if (token === null || !isFromHere(ctx.config, request)) return null
+  return (await findSession(ctx.db, ctx.config, { token, workspaceId: null }))?.user ?? null
+}
+
+/** For a request that waited: whether the session and the role still allow it. Null: they do. */
+export async function refuseSessionAfterWait(
+  ctx: Pick<ApiContext, 'db' | 'config'>,
+  routeName: string,
+  headers: IncomingHttpHeaders,
+): Promise<Refusal | null> {
+  const token = readSessionCookie(ctx.config, headers) ?? ''
+  const found = await findSession(ctx.db, ctx.config, { token, workspaceId: readWorkspace(headers) })
+  return found === null ? ENDED : refuseRole(routeName, found.membership)
+}
+
+interface Standing {
+  readonly person: SignedInUser
+  readonly membership: MemberWorkspace | null
+  /** The request names a workspace. */
+  readonly isNamed: boolean
+}
+
+function refuseAccess(spec: AnyRoute, { person, membership, isNamed }: Standing): Refusal | null {
+  if (spec.access === 'person') return null
+  if (spec.access === 'operator') return person.isOperator ? null : NOT_OPERATOR
+  if (permissionOf(spec.name) === null) return FOR_PROGRAMS
+  return isNamed ? refuseRole(spec.name, membership) : UNNAMED
+}
+
+function refuseRole(routeName: string, membership: MemberWorkspace | null): Refusal | null {
+  if (membership === null) return NO_WORKSPACE
+  if (membership.isSuspended)
+    return refuse('FORBIDDEN', 'This workspace is suspended. Ask the operator of this service for the reason.')
+  const permission = permissionOf(routeName)
+  if (permission === null) return FOR_PROGRAMS
+  if (hasPermission(membership.role, permission)) return null
+  return refuse(
+    'FORBIDDEN',
+    `Your role ${membership.role} lacks the permission ${permission}. Ask an owner or admin of the workspace.`,
+  )
+}
+
+const hasWorkspace = ({ headers }: SessionRequest): boolean => headers['x-workspace'] !== undefined
+
+/** A name that is no uuid is that of no workspace. */
+function readWorkspace(headers: IncomingHttpHeaders): string | null {
+  const given = headers['x-workspace']
+  return typeof given === 'string' && isUuid(given) ? given : null
+}
+
+function limitRate(ctx: SessionContext, res: ServerResponse, { userId }: SignedInUser): Refusal | null {
+  const rate = ctx.rate.consume(userId, REQUESTS_PER_SECOND)
+  for (const [name, value] of Object.entries(rateHeaders(rate))) res.setHeader(name, value)
+  if (rate.isAllowed) return null
+  const message = `A person may send ${rate.limit} requests in 10 seconds. Wait ${rate.retryAfter} s.`
+  return rateLimited('request_rate', message, rate.retryAfter)
+}
+
+/** What endpoints of a workspace see: an admin without a key, with the scopes that the role may give. */
+function callerOf({ workspaceId, role, plan, replyTo, isSuspended }: MemberWorkspace): Caller {
+  return {
+    keyId: null,
+    kind: 'admin',
+    workspaceId,
+    scopes: scopesOfRole(role),
+    domainId: null,
+    domain: null,
+    domainStatus: null,
+    account: null,
+    plan,
+    replyTo,
+    isSuspended,
+  }
+}

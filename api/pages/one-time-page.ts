@@ -1,0 +1,82 @@
+/** The pages behind links that work once: joining with an invitation, and choosing a new password. */
+import { MAX_PASSWORD, MIN_PASSWORD } from '#src/people/passwords.ts'
+import type { Refusal } from '#src/platform/errors.ts'
+import type { ApiResponse } from '#api/http/route.ts'
+import { html, type Markup } from '#api/http/html.ts'
+import { page } from './page.ts'
+
+export interface JoinPage {
+  /** Null: the first operator, who chooses it. */
+  readonly email: string | null
+  readonly workspace: string | null
+  readonly role: string | null
+  readonly isOperator: boolean
+  /** They have an account: they need no password here. */
+  readonly isKnown: boolean
+}
+
+/** `problem` is what was wrong with the form that was sent. */
+export function joinPage(invitation: JoinPage, problem: string | null = null): ApiResponse {
+  const { email, isKnown } = invitation
+  const fields = isKnown ? null : html`${email === null ? emailField() : null}${nameField()}${passwordField()}`
+  return page(
+    'Join',
+    html`<h1>${titleOf(invitation)}</h1>
+${problemBox(problem)}
+${email === null ? null : html`<p>For ${email}.</p>`}
+<form method="post">
+${fields}
+<button type="submit">${isKnown ? 'Accept' : 'Create the account'}</button>
+</form>`,
+  )
+}
+
+function titleOf({ workspace, role, isOperator }: JoinPage): string {
+  const place = workspace === null ? 'this service' : `${workspace} as ${role}`
+  return isOperator ? `Join ${place}, and operate this service` : `Join ${place}`
+}
+
+export function joinedPage(workspace: string | null): ApiResponse {
+  return page('Signed in', html`<h1>You are signed in</h1><p>You joined ${workspace ?? 'this service'}.</p>`)
+}
+
+export function resetPage(email: string, problem: string | null = null): ApiResponse {
+  return page(
+    'New password',
+    html`<h1>Choose a new password</h1>
+${problemBox(problem)}
+<p>For ${email}. All your sessions end.</p>
+<form method="post">
+${passwordField()}
+<button type="submit">Change the password</button>
+</form>`,
+  )
+}
+
+export function resetDonePage(): ApiResponse {
+  return page('Password changed', html`<h1>Your password is changed</h1><p>You may sign in with it now.</p>`)
+}
+
+export function refusedLinkPage({ message }: Refusal): ApiResponse {
+  return page('Not possible', html`<h1>That did not work</h1><p>${message}</p>`)
+}
+
+function problemBox(problem: string | null): Markup | null {
+  return problem === null ? null : html`<div class="problems" role="alert"><p>${problem}</p></div>`
+}
+
+function emailField(): Markup {
+  return html`<label for="email">Email address</label>
+<input id="email" name="email" type="email" autocomplete="username" required>`
+}
+
+function nameField(): Markup {
+  return html`<label for="name">Name</label>
+<input id="name" name="name" autocomplete="name" maxlength="100" required>`
+}
+
+function passwordField(): Markup {
+  return html`<label for="password">Password, at least ${String(MIN_PASSWORD)} characters</label>
+<input id="password" name="password" type="password" autocomplete="new-password" minlength="${String(MIN_PASSWORD)}"
+ maxlength="${String(MAX_PASSWORD)}" required>`
+}

@@ -1,0 +1,15 @@
+/** The addresses of links that work once. Their pages are in api/routes/one-time-pages.ts. */
+import type { Config } from '#config/load.ts'
+
+export const JOIN_PATH = '/join'
+export const RESET_PATH = '/reset'
+
+type PublicAddress = Pick<Config, 'publicUrl'>
+
+export function joinLink({ publicUrl }: PublicAddress, token: string): string {
+  return `${publicUrl.replace(/\/+$/, '')}${JOIN_PATH}/${token}`
+}
+
+export function resetLink({ publicUrl }: PublicAddress, token: string): string {
+  return `${publicUrl.replace(/\/+$/, '')}${RESET_PATH}/${token}`
+}

@@ -1,0 +1,177 @@
+/**
+ * Sessions of signed-in people. Every login starts a new one with a new token, so a token that an attacker planted
+ * before it is worth nothing. A session ends when it was not used for SESSION_IDLE_HOURS, at SESSION_MAX_DAYS, when it
+ * is ended, and with its user. It is read from PostgreSQL at each request, together with the role in the workspace, so
+ * an end or another role counts at once. PostgreSQL unavailable: the call rejects, and the person stays signed in.
+ */
+import type { Config } from '#config/load.ts'
+import { newId } from '#src/platform/id.ts'
+import { suspendedEntirely } from '#src/queue/suspensions.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import type { MemberRole } from './roles.ts'
+import { hashSecretToken, newSecretToken } from './secret-token.ts'
+
+/** How somebody signs in: `kind` in login_methods. */
+export type LoginMethodKind = 'password' | 'oidc' | 'passkey' | 'totp' | 'recovery_codes'
+
+/** The person of a request. */
+export interface SignedInUser {
+  readonly userId: string
+  readonly email: string
+  readonly name: string
+  readonly isOperator: boolean
+  readonly sessionId: string
+}
+
+export interface UserSession {
+  readonly id: string
+  readonly methods: readonly LoginMethodKind[]
+  readonly address: string
+  readonly userAgent: string
+  readonly createdAt: Date
+  readonly lastUsedAt: Date
+  readonly expiresAt: Date
+}
+
+export interface NewSession {
+  readonly userId: string
+  readonly methods: readonly LoginMethodKind[]
+  /** The IP address and User-Agent of the client. */
+  readonly address: string
+  readonly userAgent: string
+}
+
+export interface StartedSession {
+  /** For the cookie; it is not stored. */
+  readonly token: string
+  readonly id: string
+  readonly expiresAt: Date
+}
+
+type SessionTimes = Pick<Config, 'sessionIdleHours' | 'sessionMaxDays'>
+
+const MAX_USER_AGENT = 300
+
+/** Starts a session. Only for a login that is complete, with all its factors (`login.ts`). */
+export async function startSession(
+  db: Queryable,
+  { sessionMaxDays }: Pick<SessionTimes, 'sessionMaxDays'>,
+  { userId, methods, address, userAgent }: NewSession,
+): Promise<StartedSession> {
+  const token = newSecretToken()
+  const id = newId()
+  const { rows } = await db.query<{ expiresAt: Date }>(
+    sql`
+      INSERT INTO user_sessions (id, token_hash, user_id, methods, address, user_agent, expires_at)
+      VALUES ($1, $2, $3, $4, $5, $6, now() + make_interval(days => $7))
+      RETURNING expires_at AS "expiresAt"
+    `,
+    [id, hashSecretToken(token), userId, methods, address, userAgent.slice(0, MAX_USER_AGENT), sessionMaxDays],
+  )
+  return { token, id, expiresAt: rows[0]?.expiresAt ?? new Date() }
+}
+
+/** The workspace that a request names, as far as the person is a member of it. */
+export interface MemberWorkspace {
+  readonly workspaceId: string
+  readonly role: MemberRole
+  readonly plan: string
+  readonly replyTo: string | null
+  readonly isSuspended: boolean
+}
+
+export interface FoundSession {
+  readonly user: SignedInUser
+  /** Null: none was named, it does not exist, or the person is not a member. */
+  readonly membership: MemberWorkspace | null
+}
+
+const LIVE = sql`
+  s.expires_at > now() AND s.last_used_at > now() - make_interval(hours => $2) AND u.disabled_at IS NULL
+`
+
+const FIND = sql`
+  SELECT u.id AS "userId", u.email, u.name, u.is_operator AS "isOperator", s.id AS "sessionId",
+    s.last_used_at < now() - interval '1 minute' AS "isStale",
+    CASE
+      WHEN w.id IS NOT NULL THEN json_build_object(
+        'workspaceId', w.id, 'role', m.role, 'plan', w.plan, 'replyTo', w.reply_to,
+        'isSuspended', ${suspendedEntirely('w.id')}
+      )
+    END AS membership
+  FROM user_sessions s
+  JOIN users u ON u.id = s.user_id
+  LEFT JOIN workspace_members m ON m.user_id = u.id AND m.workspace_id = $3
+  LEFT JOIN workspaces w ON w.id = m.workspace_id
+  WHERE s.token_hash = $1 AND ${LIVE}
+`
+
+const TOUCH = `UPDATE user_sessions SET last_used_at = now() WHERE id = $1`
+
+/** Finds the session of a token; null if there is none, or it has ended. `workspaceId` is a uuid. */
+export async function findSession(
+  db: Queryable,
+  { sessionIdleHours }: Pick<SessionTimes, 'sessionIdleHours'>,
+  { token, workspaceId }: { readonly token: string; readonly workspaceId: string | null },
+): Promise<FoundSession | null> {
+  const tokenHash = hashSecretToken(token)
+  if (tokenHash === null) return null
+  const { rows } = await db.query<SignedInUser & { isStale: boolean; membership: MemberWorkspace | null }>(FIND, [
+    tokenHash,
+    sessionIdleHours,
+    workspaceId,
+  ])
+  const [row] = rows
+  if (row === undefined) return null
+  const { isStale, membership, ...user } = row
+  if (isStale) await db.query(TOUCH, [user.sessionId])
+  return { user, membership }
+}
+
+/** The sessions of a user that have not ended, the last used first. */
+export async function listSessions(
+  db: Queryable,
+  { sessionIdleHours }: Pick<SessionTimes, 'sessionIdleHours'>,
+  userId: string,
+): Promise<UserSession[]> {
+  const { rows } = await db.query<UserSession>(
+    sql`
+      SELECT s.id, s.methods, s.address, s.user_agent AS "userAgent", s.created_at AS "createdAt",
+        s.last_used_at AS "lastUsedAt", s.expires_at AS "expiresAt"
+      FROM user_sessions s
+      JOIN users u ON u.id = s.user_id
+      WHERE s.user_id = $1 AND ${LIVE}
+      ORDER BY s.last_used_at DESC, s.id DESC
+      LIMIT 500
+    `,
+    [userId, sessionIdleHours],
+  )
+  return rows
+}
+
+/** Ends one session of the user. False if the user has no such session. */
+export async function endSession(db: Queryable, userId: string, id: string): Promise<boolean> {
+  const { rowCount } = await db.query('DELETE FROM user_sessions WHERE user_id = $1 AND id = $2', [userId, id])
+  return rowCount === 1
+}
+
+/** Ends all sessions of the user, except one if it is given. Returns how many. */
+export async function endSessions(db: Queryable, userId: string, exceptId: string | null = null): Promise<number> {
+  const { rowCount } = await db.query(
+    'DELETE FROM user_sessions WHERE user_id = $1 AND ($2::uuid IS NULL OR id <> $2)',
+    [userId, exceptId],
+  )
+  return rowCount ?? 0
+}
+
+/** Sessions that have ended by time, and one-time links that cannot be used any more. */
+export function deleteEndedSql(sessionIdleHours: number): readonly string[] {
+  return [
+    `DELETE FROM user_sessions WHERE expires_at < now() OR last_used_at < now() - interval '${sessionIdleHours} hours'`,
+    'DELETE FROM password_resets WHERE expires_at < now()',
+    sql`
+      DELETE FROM invitations
+      WHERE least(expires_at, accepted_at, revoked_at) < now() - interval '90 days'`,
+  ]
+}
