@@ -38,8 +38,8 @@ describe('windows of a search', () => {
   })
 
   const ages: readonly (readonly [what: string, toMs: number | null, recent: number, old: number])[] = [
-    ['all', null, 3, 2],
-    ['from ten weeks ago', NOW - 10 * WEEK, 2, 3],
+    ['all', null, 2, 3],
+    ['from ten weeks ago', NOW - 10 * WEEK, 1, 4],
     ['from two years ago', NOW - 100 * WEEK, 0, 2],
   ]
   for (const [what, toMs, recent, old] of ages)

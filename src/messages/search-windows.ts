@@ -27,7 +27,7 @@ const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
  * Windows that begin before this are read on a connection of their own, which is closed (`Db.apart`). A new connection
  * costs 10 to 20 ms of CPU for the catalogue, so most searches should not need one.
  */
-const RECENT_WEEKS = 30
+const RECENT_WEEKS = 20
 
 /** Divides the windows of a search: the recent ones, and those that follow the first old one. */
 export function splitByAge(
