@@ -59,6 +59,7 @@ describe('what is stored about a person', () => {
     )
     for (const id of [alone, shared]) await settle(id)
     await asAdmin('POST', '/suppressions', { email: SPELLINGS[2].toLowerCase() })
+    await fillWithoutContact()
     await api.db.query(
       sql`
         INSERT INTO webhook_attempts (event_id, endpoint_id, attempt, at, url, request_headers, request_body,
@@ -68,6 +69,30 @@ describe('what is stored about a person', () => {
         WHERE event_id IN (SELECT id FROM events WHERE recipient ~* '${TRACES}')`,
     )
     return { alone, shared, waiting }
+  }
+
+  /** The ledger of a campaign to a contact that was deleted, mail that a restored database lacks, an event, a cell. */
+  const fillWithoutContact = async (): Promise<void> => {
+    await api.db.query(
+      sql`
+        WITH campaign AS (
+          INSERT INTO campaigns (id, workspace_id, name)
+          VALUES (gen_random_uuid(), $1, 'A')
+          RETURNING id
+        )
+        INSERT INTO campaign_recipients (campaign_id, contact_id, workspace_id, email)
+        SELECT id, gen_random_uuid(), $1, '${PERSON}'
+        FROM campaign
+      `,
+      [api.workspaceId],
+    )
+    await api.db.query(
+      sql`
+        INSERT INTO lost_mail (message_id, recipient, sender, source, at)
+        VALUES (gen_random_uuid(), '${SPELLINGS[1]}', $1, 'log', now()), (gen_random_uuid(), '${PERSON}', NULL, 'log', now())
+      `,
+      [`a@${api.domain}`],
+    )
   }
 
   /** Tables with a row that names the person. */
@@ -111,8 +136,10 @@ describe('what is stored about a person', () => {
     const { shared } = await fill()
     assert.includeMembers(await findTraces(), [
       'audit_log',
+      'campaign_recipients',
       'contacts',
       'events',
+      'lost_mail',
       'memberships',
       'messages',
       'recipients',

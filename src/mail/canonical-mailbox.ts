@@ -9,7 +9,7 @@ interface ProviderRule {
   /** The name that all of the provider's domains stand for. */
   readonly as: string
   /** Characters that the provider ignores in a local part. */
-  readonly ignored?: RegExp
+  readonly ignored?: string
   /** What separates a tag that the provider ignores, with all that follows it. */
   readonly tag?: string
 }
@@ -18,16 +18,16 @@ interface ProviderRule {
 const DEFAULT_TAG = '+'
 
 const RULES: readonly (ProviderRule & { readonly domains: readonly string[] })[] = [
-  { as: 'gmail.com', domains: ['gmail.com', 'googlemail.com'], ignored: /\./g },
+  { as: 'gmail.com', domains: ['gmail.com', 'googlemail.com'], ignored: '.' },
   {
     as: 'proton.me',
     domains: ['proton.me', 'protonmail.com', 'protonmail.ch', 'pm.me'],
-    ignored: /[._-]/g,
+    ignored: '._-',
   },
   {
     as: 'yandex.ru',
     domains: ['yandex.ru', 'yandex.com', 'yandex.by', 'yandex.kz', 'yandex.ua', 'ya.ru'],
-    ignored: /[.-]/g,
+    ignored: '.-',
   },
   { as: 'icloud.com', domains: ['icloud.com', 'me.com', 'mac.com'] },
   { as: 'yahoo.com', domains: ['yahoo.com', 'ymail.com', 'rocketmail.com'], tag: '-' },
@@ -36,6 +36,7 @@ const RULES: readonly (ProviderRule & { readonly domains: readonly string[] })[]
 const BY_DOMAIN: ReadonlyMap<string, ProviderRule> = new Map(
   RULES.flatMap((rule) => rule.domains.map((domain) => [domain, rule] as const)),
 )
+const SUBDOMAIN_PROVIDER = 'fastmail.com'
 /** Domains of Fastmail deliver `anything@user.fastmail.com` to the user. */
 const SUBDOMAIN_USERS = /^([a-z0-9-]+)\.(fastmail\.(?:com|fm))$/
 
@@ -50,45 +51,40 @@ export function canonicalMailbox(text: string): string {
   return `${stripTag(local.normalize('NFKC').toLowerCase(), rule)}@${rule.as}`
 }
 
-/** What finds the spellings of a mailbox in a store. */
-export interface MailboxSpellings {
-  /** How all of them begin, in lower case. */
-  readonly prefix: string
-  /** A regular expression of PostgreSQL that every spelling in lower case matches. Others may match it too. */
-  readonly pattern: string
+/** The parts of a mailbox, for `mailbox-spellings.ts`. */
+export interface MailboxForm {
+  readonly local: string
+  /** All domains of the provider. */
+  readonly domains: readonly string[]
+  /** Characters that may be anywhere in a spelling of the local part. */
+  readonly ignored: string
+  /** What may follow the local part, with any text behind it. */
+  readonly tags: readonly string[]
+  /** `anything@local.domain` is the same mailbox. */
+  readonly hasSubdomains: boolean
 }
 
-/** The spellings that `canonicalMailbox` gives the same text. Check with it what the pattern finds. */
-export function spellingsOf(text: string): MailboxSpellings {
+/** What all spellings of a mailbox have in common. */
+export function formOf(text: string): MailboxForm {
   const canonical = canonicalMailbox(text)
   const at = canonical.lastIndexOf('@')
   const [local, as] = [canonical.slice(0, at), canonical.slice(at + 1)]
   const rule = RULES.find((one) => one.as === as)
-  const isPlain = /^[a-z0-9][a-z0-9.!#$%&'*/=?^_`{|}~+-]*$/.test(local)
-  const domains = `@(${(rule?.domains ?? [as]).map(escapePattern).join('|')})$`
-  const isUser = rule?.as === 'fastmail.com'
-  const ofUser = isUser ? `|@${escapePattern(local)}[.]fastmail[.](com|fm)$` : ''
-  if (!isPlain) return { prefix: '', pattern: `${domains}${ofUser}` }
-  const ignored = rule?.ignored === undefined ? '' : `${rule.ignored.source}*`
-  const tags = [DEFAULT_TAG, ...(rule?.tag === undefined ? [] : [rule.tag])].map(escapePattern).join('|')
-  const letters = local.split('').map(escapePattern).join(ignored)
+  const { ignored = '', tag } = rule ?? {}
   return {
-    // a local part never begins with a dot, but it may with another ignored character
-    prefix: isUser ? '' : ignored === '' ? local : rule?.as === 'gmail.com' ? local.slice(0, 1) : '',
-    pattern: `^${ignored}${letters}${ignored}((${tags}).*)?${domains}${ofUser}`,
+    local,
+    domains: rule?.domains ?? [as],
+    // a local part that has one of them stayed as it was
+    ignored: [...local].some((char) => ignored.includes(char)) ? '' : ignored,
+    tags: tag === undefined ? [DEFAULT_TAG] : [DEFAULT_TAG, tag],
+    hasSubdomains: as === SUBDOMAIN_PROVIDER,
   }
 }
 
-function escapePattern(text: string): string {
-  return text.replace(/[^a-z0-9@-]/g, (char) =>
-    char === '^' || char === ']' || char === '\\' ? `\\${char}` : `[${char}]`,
-  )
-}
-
 /** A local part that would be empty stays as it is. */
-function stripTag(local: string, { ignored, tag }: ProviderRule): string {
+function stripTag(local: string, { ignored = '', tag }: ProviderRule): string {
   let base = local
   for (const separator of [DEFAULT_TAG, ...(tag === undefined ? [] : [tag])]) base = base.split(separator, 1)[0] ?? ''
-  const bare = ignored === undefined ? base : base.replaceAll(ignored, '')
+  const bare = [...base].filter((char) => !ignored.includes(char)).join('')
   return bare === '' ? local : bare
 }

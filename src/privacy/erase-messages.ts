@@ -12,34 +12,55 @@ import { canonicalMailbox } from '#src/mail/canonical-mailbox.ts'
 import type { Mailbox } from '#src/mail/address.ts'
 import { idAt } from '#src/platform/id.ts'
 import type { Queryable } from '#src/stores/db.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
 import { listWeeks, type PartitionedTable, WEEK_MS } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type Weeks, weeksOf } from '#src/stores/weeks.ts'
-import { isSpelling, matches, type Person, type SliceResult, type SliceStart, spellingParameters } from './person.ts'
+import {
+  isSpelling,
+  matches,
+  type Person,
+  type SliceResult,
+  type SliceStart,
+  spelled,
+  spellingParameters,
+  spellingPattern,
+} from './person.ts'
 
 const SLICE = 200
 
-interface FoundRecipient {
+interface FoundSpelling {
   readonly id: string
   readonly n: number
   readonly address: string
+}
+
+interface FoundRecipient extends FoundSpelling {
   readonly state: State
   readonly isOpen: boolean
   readonly count: number
 }
 
-/**
- * After a wait for a lock, PostgreSQL reads the row again: the state is the present one. All recipients of the last
- * message are in the slice, which may be left.
- */
+/** All recipients of the last message are in the slice, which may be left. */
 const FIND = (weeks: Weeks): string => sql`
-  SELECT r.message_id AS id, r.n, r.address, r.state, r.is_open AS "isOpen", m.recipient_count AS count
-  FROM recipients r
-  JOIN messages m ON m.id = r.message_id AND ${weeks.contain('m.id')}
-  WHERE r.workspace_id = $1 AND ${matches('r.address', 2)} AND ${weeks.contain('r.message_id')}
-    AND r.message_id > $5
+  SELECT r.message_id AS id, r.n, r.address
+  FROM ${spelled({
+    table: 'recipients',
+    as: 'r',
+    column: 'address',
+    indexed: 'lower(t.address) COLLATE "C"',
+    where: `${weeks.contain('t.message_id')} AND t.message_id > $5`,
+  })}
   ORDER BY r.message_id
   FETCH FIRST ${SLICE} ROWS WITH TIES
+`
+/** After a wait for a lock, PostgreSQL reads the row again: the state is the present one. */
+const LOCK = (weeks: Weeks): string => sql`
+  SELECT r.message_id AS id, r.n, r.address, r.state, r.is_open AS "isOpen", m.recipient_count AS count
+  FROM unnest($1::uuid[], $2::smallint[]) AS found (message_id, n)
+  JOIN recipients r ON r.message_id = found.message_id AND r.n = found.n AND ${weeks.contain('r.message_id')}
+  JOIN messages m ON m.id = r.message_id AND ${weeks.contain('m.id')}
+  ORDER BY r.message_id, r.n
   FOR UPDATE OF r
 `
 
@@ -50,8 +71,11 @@ export async function eraseMessages(tx: Queryable, person: Person, start: SliceS
   const weeks = weeksOf([idAt(week)])
   const parameters = [person.workspaceId, ...spellingParameters(person)]
   const from = start.position ?? idAt(week)
-  const { rows } = await tx.query<FoundRecipient>(FIND(weeks), [...parameters, from])
-  const found = rows.filter(({ address }) => isSpelling(person, address))
+  const { rows } = await tx.query<FoundSpelling>(FIND(weeks), [...parameters, from])
+  const spellings = rows.filter(({ address }) => isSpelling(person, address))
+  const { rows: found } = await tx.query<FoundRecipient>(LOCK(weeks), [
+    ...columnsOf(spellings, [({ id }) => id, ({ n }) => n]),
+  ])
   const erased = await eraseFound(tx, { person, weeks, found, now: start.now })
   const isWeekDone = rows.length < SLICE
   return { ...erased, next: isWeekDone ? idAt(week + WEEK_MS) : (rows.at(-1)?.id ?? null) }
@@ -218,9 +242,10 @@ async function clearTexts(tx: Queryable, { weeks, id }: MessageRef): Promise<voi
 }
 
 const EVENTS = (weeks: Weeks): string => sql`
-  SELECT tx, id, recipient
+  SELECT id, recipient
   FROM events
-  WHERE workspace_id = $1 AND ${matches('recipient', 2)} AND ${weeks.contain('id')}
+  WHERE workspace_id = $1 AND ${matches('recipient', 2)} AND ${weeks.contain('id')} AND id > $3
+  ORDER BY id
   LIMIT ${SLICE}
 `
 
@@ -229,9 +254,10 @@ export async function eraseEvents(tx: Queryable, person: Person, { position }: S
   const week = await weekFrom(tx, 'events', position)
   if (week === null) return { deleted: {}, next: null }
   const weeks = weeksOf([idAt(week)])
-  const { rows } = await tx.query<{ tx: string; id: string; recipient: string }>(EVENTS(weeks), [
+  const { rows } = await tx.query<{ id: string; recipient: string }>(EVENTS(weeks), [
     person.workspaceId,
-    ...spellingParameters(person),
+    spellingPattern(person),
+    position ?? idAt(week),
   ])
   const ids = rows.filter(({ recipient }) => isSpelling(person, recipient)).map(({ id }) => id)
   await deleteWebhooks(tx, ids)
@@ -240,6 +266,6 @@ export async function eraseEvents(tx: Queryable, person: Person, { position }: S
       person.workspaceId,
       ids,
     ])
-  const isWeekDone = rows.length < SLICE || ids.length === 0
-  return { deleted: { events: ids.length }, next: isWeekDone ? idAt(week + WEEK_MS) : idAt(week) }
+  const isWeekDone = rows.length < SLICE
+  return { deleted: { events: ids.length }, next: isWeekDone ? idAt(week + WEEK_MS) : (rows.at(-1)?.id ?? null) }
 }

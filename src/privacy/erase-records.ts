@@ -1,13 +1,24 @@
 /**
  * Erases what is stored about a person besides messages and events: contacts with memberships and runs of automations,
- * suppressions, captured mail, quoted cells of imports, and the values in the audit log. These are few rows, found by
- * indexes, so most steps are one slice; imports and the audit log are read in slices by id.
+ * suppressions, captured mail, quoted cells of imports, lost mail, and the values in the audit log. Contacts and
+ * suppressions are found by indexes. Captured mail and lost mail are few; the ledgers of campaigns, imports and the
+ * audit log are read in slices.
  */
 import { deleteContact } from '#src/contacts/change-contact.ts'
 import type { Queryable } from '#src/stores/db.ts'
+import { columnsOf } from '#src/stores/column-arrays.ts'
 import { sql } from '#src/stores/sql.ts'
 import { eraseSuppressions, suppressErased } from '#src/suppression/erased.ts'
-import { isSpelling, matches, type Person, type SliceResult, type SliceStart, spellingParameters } from './person.ts'
+import {
+  isSpelling,
+  matches,
+  type Person,
+  type SliceResult,
+  type SliceStart,
+  spelled,
+  spellingParameters,
+  spellingPattern,
+} from './person.ts'
 
 /** Stands for an erased address. */
 const ERASED = 'erased'
@@ -25,8 +36,7 @@ const CONTACTS = sql`
       SELECT FROM memberships m
       WHERE m.contact_id = c.id AND NOT m.is_subscribed
     ) AS "hasUnsubscribed"
-  FROM contacts c
-  WHERE c.workspace_id = $1 AND c.email >= $2 AND c.email < $3 AND c.email ~ $4
+  FROM ${spelled({ table: 'contacts', as: 'c', column: 'email' })}
 `
 
 /** Statements by the ids of the contacts. */
@@ -72,7 +82,7 @@ export async function eraseListed(tx: Queryable, person: Person): Promise<SliceR
   const deleted: Record<string, number> = {}
   for (const table of ['suppressions', 'held_suppressions']) {
     const { rows } = await tx.query<{ address: string }>(
-      `SELECT address FROM ${table} WHERE workspace_id = $1 AND ${matches('address', 2)}`,
+      `SELECT s.address FROM ${spelled({ table, as: 's', column: 'address' })}`,
       [person.workspaceId, ...spellingParameters(person)],
     )
     const addresses = rows.map(({ address }) => address).filter((address) => isSpelling(person, address))
@@ -110,7 +120,7 @@ interface FoundAddress {
 export async function eraseCaptured(tx: Queryable, person: Person): Promise<SliceResult> {
   const captured = await tx.query<FoundAddress>(
     `SELECT id, rcpt_to AS address FROM sandbox_inbox WHERE workspace_id = $1 AND ${matches('rcpt_to', 2)}`,
-    [person.workspaceId, ...spellingParameters(person)],
+    [person.workspaceId, spellingPattern(person)],
   )
   const ids = captured.rows.filter(({ address }) => isSpelling(person, address)).map(({ id }) => id)
   await tx.query('DELETE FROM sandbox_inbox WHERE id = ANY ($1::uuid[])', [ids])
@@ -143,16 +153,33 @@ const AUDITED = sql`
   LIMIT ${AUDIT_SLICE}
 `
 
+interface QuotedCell {
+  readonly importId: string
+  readonly line: string
+  readonly n: number
+  readonly value: string
+}
+
+const CELLS = sql`
+  SELECT import_id AS "importId", line, n, value
+  FROM import_errors
+  WHERE import_id = ANY ($1::uuid[]) AND ${matches('trim(value)', 2)}
+`
+const DELETE_CELLS = sql`
+  DELETE FROM import_errors e
+  USING unnest($1::uuid[], $2::bigint[], $3::smallint[]) AS cell (import_id, line, n)
+  WHERE e.import_id = cell.import_id AND e.line = cell.line AND e.n = cell.n
+`
+
 /** Quoted cells of some imports. */
 export async function eraseImportErrors(tx: Queryable, person: Person, start: SliceStart): Promise<SliceResult> {
   const imports = await tx.query<{ id: string }>(IMPORTS, [person.workspaceId, start.position ?? FIRST_ID])
   const ids = imports.rows.map(({ id }) => id)
-  const cells = await tx.query(
-    `DELETE FROM import_errors WHERE import_id = ANY ($1::uuid[]) AND ${matches('trim(value)', 2)}`,
-    [ids, ...spellingParameters(person)],
-  )
+  const { rows } = await tx.query<QuotedCell>(CELLS, [ids, spellingPattern(person)])
+  const found = rows.filter(({ value }) => isSpelling(person, value))
+  await tx.query(DELETE_CELLS, [...columnsOf(found, [({ importId }) => importId, ({ line }) => line, ({ n }) => n])])
   return {
-    deleted: { import_errors: cells.rowCount ?? 0 },
+    deleted: { import_errors: found.length },
     next: ids.length < IMPORTS_SLICE ? null : (ids.at(-1) ?? null),
   }
 }
@@ -162,7 +189,7 @@ export async function eraseAudited(tx: Queryable, person: Person, start: SliceSt
   const { rows } = await tx.query<FoundAddress & { isFound: boolean }>(AUDITED, [
     person.workspaceId,
     start.position ?? FIRST_ID,
-    ...spellingParameters(person),
+    spellingPattern(person),
   ])
   const found = rows.filter(({ isFound, address }) => isFound && isSpelling(person, address)).map(({ id }) => id)
   await tx.query(`UPDATE audit_log SET object = '${ERASED}', before = NULL, after = NULL WHERE id = ANY ($1::uuid[])`, [
@@ -172,4 +199,64 @@ export async function eraseAudited(tx: Queryable, person: Person, start: SliceSt
     deleted: { audit_log: found.length },
     next: rows.length < AUDIT_SLICE ? null : (rows.at(-1)?.id ?? null),
   }
+}
+
+const NEXT_CAMPAIGN = sql`
+  SELECT id
+  FROM campaigns
+  WHERE workspace_id = $1 AND id > $2
+  ORDER BY id
+  LIMIT 1
+`
+const LEDGER = sql`
+  SELECT contact_id AS id, email AS address
+  FROM campaign_recipients r
+  WHERE campaign_id = $1 AND ${matches('email', 2)}
+`
+
+/** The ledger of one campaign names also contacts that were deleted before. */
+export async function eraseFromLedgers(tx: Queryable, person: Person, start: SliceStart): Promise<SliceResult> {
+  const {
+    rows: [campaign],
+  } = await tx.query<{ id: string }>(NEXT_CAMPAIGN, [person.workspaceId, start.position ?? FIRST_ID])
+  if (campaign === undefined) return { deleted: {}, next: null }
+  const { rows } = await tx.query<FoundAddress>(LEDGER, [campaign.id, spellingPattern(person)])
+  const ids = rows.filter(({ address }) => isSpelling(person, address)).map(({ id }) => id)
+  await tx.query(
+    `UPDATE campaign_recipients SET email = '${ERASED}' WHERE campaign_id = $1 AND contact_id = ANY ($2::uuid[])`,
+    [campaign.id, ids],
+  )
+  return { deleted: { campaign_recipients: ids.length }, next: campaign.id }
+}
+
+/** Lost mail has no workspace. That of a sender whose domain is another workspace's is not this person's. */
+const LOST = sql`
+  SELECT message_id AS id, recipient AS address
+  FROM lost_mail l
+  WHERE ${matches('recipient', 2)} AND NOT EXISTS (
+    SELECT FROM domains d
+    WHERE d.workspace_id <> $1 AND d.domain = lower(substring(l.sender FROM '@([^@]+)$'))
+  )
+`
+/** The domain alone is what a recipient of unknown address has. */
+const FORGET_LOST = sql`
+  WITH gone AS (
+    DELETE FROM lost_mail l
+    USING unnest($1::uuid[], $2::text[]) AS found (message_id, recipient)
+    WHERE l.message_id = found.message_id AND l.recipient = found.recipient
+    RETURNING l.*
+  )
+  INSERT INTO lost_mail (message_id, recipient, sender, outcome, source, at, found_at)
+  SELECT DISTINCT ON (message_id, '@' || split_part(recipient, '@', -1))
+    message_id, '@' || split_part(recipient, '@', -1), sender, outcome, source, at, found_at
+  FROM gone
+  ON CONFLICT DO NOTHING
+`
+
+/** Mail that a restored database lacks: its recipient becomes the domain, so that the operator still sees what is lost. */
+export async function eraseLost(tx: Queryable, person: Person): Promise<SliceResult> {
+  const { rows } = await tx.query<FoundAddress>(LOST, [person.workspaceId, spellingPattern(person)])
+  const found = rows.filter(({ address }) => isSpelling(person, address))
+  await tx.query(FORGET_LOST, [...columnsOf(found, [({ id }) => id, ({ address }) => address])])
+  return { deleted: { lost_mail: found.length }, next: null }
 }

@@ -15,7 +15,15 @@ import { newId } from '#src/platform/id.ts'
 import type { Context } from '#src/context.ts'
 import { type Db, isDatabaseAway, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { eraseAudited, eraseCaptured, eraseContacts, eraseImportErrors, eraseListed } from './erase-records.ts'
+import {
+  eraseAudited,
+  eraseCaptured,
+  eraseContacts,
+  eraseFromLedgers,
+  eraseImportErrors,
+  eraseListed,
+  eraseLost,
+} from './erase-records.ts'
 import { eraseEvents, eraseMessages } from './erase-messages.ts'
 import type { ErasureSlice, Person, SliceResult } from './person.ts'
 
@@ -25,7 +33,9 @@ const STEPS: Readonly<Record<string, ErasureSlice>> = {
   suppressions: eraseListed,
   messages: eraseMessages,
   events: eraseEvents,
+  ledgers: eraseFromLedgers,
   captured: eraseCaptured,
+  lost: eraseLost,
   imports: eraseImportErrors,
   audit: eraseAudited,
 }

@@ -10,7 +10,7 @@ import { recordChange } from '#src/stores/audit.ts'
 import { listWeeks, WEEK_MS } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type Weeks, weeksOf } from '#src/stores/weeks.ts'
-import { isSpelling, matches, type Person, spellingParameters } from './person.ts'
+import { isSpelling, matches, type Person, spelled, spellingParameters, spellingPattern } from './person.ts'
 
 /** `kind` is the name of a section, and the fields of `data` are those of the tables. */
 export interface StoredObject {
@@ -22,6 +22,8 @@ interface Section {
   readonly kind: string
   /** Returns `address`, of which it checks the spelling, and `data`. Parameters: workspace, spellings. */
   readonly text: string
+  /** Its addresses have no index: the only parameter besides the workspace is the pattern. */
+  readonly readsAll?: boolean
 }
 
 const SECTIONS: readonly Section[] = [
@@ -45,28 +47,26 @@ const SECTIONS: readonly Section[] = [
           JOIN campaign_recipients r ON r.campaign_id = k.id
           WHERE k.workspace_id = c.workspace_id AND r.contact_id = c.id
         )) AS data
-      FROM contacts c
-      WHERE c.workspace_id = $1 AND ${matches('c.email', 2)}
+      FROM ${spelled({ table: 'contacts', as: 'c', column: 'email' })}
     `,
   },
   {
     kind: 'suppression',
     text: sql`
       SELECT s.address, to_jsonb(s) - 'workspace_id' AS data
-      FROM suppressions s
-      WHERE s.workspace_id = $1 AND ${matches('s.address', 2)}
+      FROM ${spelled({ table: 'suppressions', as: 's', column: 'address' })}
     `,
   },
   {
     kind: 'pending_suppression',
     text: sql`
       SELECT s.address, to_jsonb(s) - 'workspace_id' AS data
-      FROM held_suppressions s
-      WHERE s.workspace_id = $1 AND ${matches('s.address', 2)}
+      FROM ${spelled({ table: 'held_suppressions', as: 's', column: 'address' })}
     `,
   },
   {
     kind: 'captured_email',
+    readsAll: true,
     text: sql`
       SELECT b.rcpt_to AS address,
         to_jsonb(b) - '{workspace_id,raw}'::text[] || jsonb_build_object('raw_base64', encode(b.raw, 'base64')) AS data
@@ -104,18 +104,22 @@ const MESSAGES = (weeks: Weeks): string => sql`
         WHERE e.message_id = r.message_id AND e.n = r.n AND ${weeks.precede('e.id')}
       )
     ) AS data
-  FROM recipients r
+  FROM ${spelled({
+    table: 'recipients',
+    as: 'r',
+    column: 'address',
+    indexed: 'lower(t.address) COLLATE "C"',
+    where: `${weeks.contain('t.message_id')} AND t.message_id > $5`,
+  })}
   JOIN messages m ON m.id = r.message_id AND ${weeks.contain('m.id')}
-  WHERE r.workspace_id = $1 AND ${matches('r.address', 2)} AND ${weeks.contain('r.message_id')}
-    AND r.message_id > $5
   ORDER BY r.message_id
-  LIMIT ${SLICE}
+  FETCH FIRST ${SLICE} ROWS WITH TIES
 `
 
 const EVENTS = (weeks: Weeks): string => sql`
-  SELECT e.recipient AS address, to_jsonb(e) - '{workspace_id,tx}'::text[] AS data
+  SELECT e.message_id AS "messageId", e.recipient AS address, to_jsonb(e) - '{workspace_id,tx}'::text[] AS data
   FROM events e
-  WHERE e.workspace_id = $1 AND e.message_id IS NULL AND ${matches('e.recipient', 2)} AND ${weeks.contain('e.id')}
+  WHERE e.workspace_id = $1 AND ${matches('e.recipient', 2)} AND ${weeks.contain('e.id')}
   ORDER BY e.id
 `
 
@@ -124,19 +128,40 @@ interface FoundRow {
   readonly data: Readonly<Record<string, unknown>>
 }
 
+interface FoundEvent extends FoundRow {
+  readonly messageId: string | null
+}
+
 /** `after`: the id of a message; what precedes it was read before. */
 export async function* readPerson(
   db: Queryable,
   person: Person,
   after: string | null = null,
 ): AsyncGenerator<StoredObject> {
-  const parameters = [person.workspaceId, ...spellingParameters(person)]
   if (after === null)
-    for (const { kind, text } of SECTIONS)
-      yield* objectsOf(person, kind, (await db.query<FoundRow>(text, parameters)).rows)
+    for (const { kind, text, readsAll } of SECTIONS) {
+      const spellings = readsAll === true ? [spellingPattern(person)] : spellingParameters(person)
+      yield* objectsOf(person, kind, (await db.query<FoundRow>(text, [person.workspaceId, ...spellings])).rows)
+    }
   yield* readMessages(db, person, after)
   for (const week of await listWeeks(db, 'events'))
-    yield* objectsOf(person, 'event', (await db.query<FoundRow>(EVENTS(weeksOf([idAt(week)])), parameters)).rows)
+    yield* objectsOf(person, 'event', await readEvents(db, person, week))
+}
+
+/** Events of no message, or of one that retention deleted before them. */
+async function readEvents(db: Queryable, person: Person, week: number): Promise<FoundEvent[]> {
+  const { rows } = await db.query<FoundEvent>(EVENTS(weeksOf([idAt(week)])), [
+    person.workspaceId,
+    spellingPattern(person),
+  ])
+  const ids = [...new Set(rows.flatMap(({ messageId }) => messageId ?? []))]
+  if (ids.length === 0) return rows
+  const stored = await db.query<{ id: string }>(
+    `SELECT id FROM messages WHERE id = ANY ($1::uuid[]) AND ${weeksOf(ids).contain('id')}`,
+    [ids],
+  )
+  const messages = new Set(stored.rows.map(({ id }) => id))
+  return rows.filter(({ messageId }) => messageId === null || !messages.has(messageId))
 }
 
 function objectsOf(person: Person, kind: string, rows: readonly FoundRow[]): StoredObject[] {
@@ -151,7 +176,7 @@ async function* readMessages(db: Queryable, person: Person, after: string | null
     for (let isMore = true; isMore;) {
       const { rows } = await db.query<FoundRow & { id: string }>(MESSAGES(weeksOf([idAt(week)])), [...parameters, last])
       yield* objectsOf(person, 'message', rows)
-      isMore = rows.length === SLICE
+      isMore = rows.length >= SLICE
       last = rows.at(-1)?.id ?? last
     }
   }

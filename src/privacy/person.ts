@@ -1,6 +1,8 @@
 /** A person in a workspace: a mailbox, and what finds its spellings in a table. */
-import { canonicalMailbox, spellingsOf } from '#src/mail/canonical-mailbox.ts'
+import { canonicalMailbox } from '#src/mail/canonical-mailbox.ts'
+import { spellingsOf } from '#src/mail/mailbox-spellings.ts'
 import type { Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 
 export interface Person {
   readonly workspaceId: string
@@ -26,16 +28,49 @@ export interface SliceStart {
 /** Erases one slice, inside the transaction. */
 export type ErasureSlice = (tx: Queryable, person: Person, start: SliceStart) => Promise<SliceResult>
 
-/** The parameters of `matches`: the lower and the upper bound of the spellings, and their pattern. */
-export function spellingParameters({ email }: Person): readonly [from: string, to: string, pattern: string] {
-  const { prefix, pattern } = spellingsOf(email)
-  return [prefix, `${prefix}\u{10ffff}`, pattern]
+/** The parameters of `spelled`: the bounds of the ranges of an index, and the pattern of the spellings. */
+export function spellingParameters({ email }: Person): readonly [lows: string[], highs: string[], pattern: string] {
+  const { lows, highs, pattern } = spellingsOf(email)
+  return [[...lows], [...highs], pattern]
 }
 
-/** SQL: an address may be a spelling of the person; `first` is the number of the first parameter. */
-export function matches(column: string, first: number): string {
-  const lower = `lower(${column}) COLLATE "C"`
-  return `${lower} >= $${first} AND ${lower} < $${first + 1} AND lower(${column}) ~ $${first + 2}`
+/** The parameter of `matches`. */
+export function spellingPattern({ email }: Person): string {
+  return spellingsOf(email).pattern
+}
+
+export interface SpelledRows {
+  readonly table: string
+  /** The name of the rows in the statement. */
+  readonly as: string
+  readonly column: string
+  /** How an index of the table sorts the column, behind `workspace_id`. The column itself unless it is given. */
+  readonly indexed?: string
+  /** A further condition; the row is `t`. */
+  readonly where?: string
+}
+
+/**
+ * SQL for FROM: rows of the workspace ($1) whose address may be a spelling of the person ($2 to $4). One search in the
+ * index for each range: with a join, PostgreSQL may prefer to compare every row of the workspace with every range,
+ * because it cannot know how few rows they have. OFFSET 0 excludes that plan.
+ */
+export function spelled({ table, as, column, indexed = `t.${column}`, where = 'true' }: SpelledRows): string {
+  return sql`unnest($2::text[], $3::text[]) AS spelling (low, high)
+    CROSS JOIN LATERAL (
+      SELECT *
+      FROM ${table} t
+      WHERE t.workspace_id = $1
+        AND ${indexed} >= spelling.low AND ${indexed} < spelling.high
+        AND lower(t.${column}) ~ $4
+        AND ${where}
+      OFFSET 0
+    ) ${as}`
+}
+
+/** SQL: an address may be a spelling of the person; the parameter is the pattern. Reads every row. */
+export function matches(column: string, parameter: number): string {
+  return `lower(${column}) ~ $${parameter}`
 }
 
 /** Whether an address is a spelling of the person. */
