@@ -6,19 +6,13 @@
  * Credentials go only to the server their owner named: a request that changes the server or the user name must
  * contain the password.
  */
-import { isIP } from 'node:net'
 import { z } from 'zod'
-import { ACCOUNT_LIMITS } from '#config/oauth-providers.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
-import { parseAddress } from '#src/mail/address.ts'
-import { isReachable } from '#src/net/address-policy.ts'
 import {
   changeAccount,
-  createAccount,
   findAccount,
   readAccounts,
-  MAX_ACCOUNTS,
   removeAccount,
   type Account,
   type AccountCredentials,
@@ -32,7 +26,6 @@ import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, pagedList } from '#api/http/response-schemas.ts'
-import { accountFields, parseAccountFields, toSignIn, type AccountInput } from './account-fields.ts'
 import {
   accountSchema,
   connectionTestSchema,
@@ -40,48 +33,13 @@ import {
   presentConnectionTest,
   testedAccountSchema,
 } from './account-view.ts'
+import type { AccountInput } from './account-fields.ts'
+import { changeBody, createSmtpAccount, newAccountBody, validateServer } from './new-account.ts'
 
 export const ACCESS = { admin: 'accounts:manage' } as const
 const byPath = z.object({ id: z.string() })
 const accountResponse = envelope(accountSchema).meta({ id: 'AccountAnswer' })
 const testedResponse = envelope(testedAccountSchema).meta({ id: 'TestedAccountAnswer' })
-
-const changeBody = accountFields.transform((given, sink): AccountInput =>
-  parseAccountFields(given, (path, message) => sink.addIssue({ code: 'custom', path: [path], message })),
-)
-
-const REQUIRED = ['host', 'username', 'password'] as const
-
-const createBody = changeBody
-  .transform((input, sink) => {
-    for (const field of REQUIRED)
-      if (input[field] === undefined) sink.addIssue({ code: 'custom', path: [field], message: 'is required' })
-    const signIn = toSignIn(input)
-    const addresses = input.addresses ?? addressesOfUsername(input.username)
-    if (addresses.length === 0)
-      sink.addIssue({ code: 'custom', path: ['from'], message: 'is required if the user name is not an email address' })
-    return signIn === null || addresses.length === 0
-      ? z.NEVER
-      : { name: input.name, limits: input.limits, signIn, addresses }
-  })
-  .meta({
-    required: ['host', 'username', 'password'],
-    examples: [
-      {
-        name: 'Office',
-        host: 'smtp.example.com',
-        port: 587,
-        security: 'starttls',
-        username: 'office@example.com',
-        password: 'secret',
-      },
-    ],
-  })
-
-function addressesOfUsername(username = ''): string[] {
-  const parsed = parseAddress(username)
-  return parsed.ok ? [parsed.address.address.toLowerCase()] : []
-}
 
 const create = route({
   name: 'create-account',
@@ -89,25 +47,13 @@ const create = route({
   method: 'POST',
   paths: ['/public/accounts'],
   access: ACCESS,
-  body: createBody,
+  body: newAccountBody,
   status: 201,
   response: testedResponse,
   errors: ['CONFLICT'],
-  handle: async (ctx, { caller, body: { name, limits, signIn, addresses } }) => {
-    const refusal = validateServer(ctx, signIn)
-    if (refusal !== null) return refusal
-    const created = await createAccount(ctx, {
-      ...signIn,
-      workspaceId: caller.workspaceId,
-      kind: 'smtp',
-      provider: null,
-      name: name ?? signIn.username,
-      addresses,
-      limits: { ...ACCOUNT_LIMITS, ...limits },
-    })
-    if (created.kind !== 'created')
-      return refuse('CONFLICT', `A workspace has at most ${MAX_ACCOUNTS} connected accounts. Delete one first.`)
-    return respondWithTest(ctx, 'connected', created.account)
+  handle: async (ctx, { caller, body }) => {
+    const account = await createSmtpAccount(ctx, caller.workspaceId, body)
+    return isRefusal(account) ? account : respondWithTest(ctx, 'connected', account)
   },
 })
 
@@ -280,15 +226,4 @@ function readSignInChange(ctx: ApiContext, account: Account, body: AccountInput)
 
 function invalidSignIn(path: string, message: string): SignInChange {
   return { ok: false, refusal: invalid([{ path, message }]) }
-}
-
-/** Checks what needs no DNS lookup; the outbound process checks the resolved addresses. */
-function validateServer({ config }: ApiContext, { host, security }: AccountCredentials): Refusal | null {
-  const allowed = config.allowPrivateTargets
-  if (isIP(host) !== 0 && !isReachable(host, allowed))
-    return invalid([{ path: 'host', message: 'is a private or reserved address' }])
-  const isPublicTarget = isIP(host) === 0 ? allowed.length === 0 : isReachable(host, [])
-  if (security !== 'none' || !isPublicTarget) return null
-  const message = 'none is possible only in networks that the operator allows (ALLOW_PRIVATE_TARGETS)'
-  return invalid([{ path: 'security', message }])
 }

@@ -151,12 +151,19 @@ describe('mailstead account', () => {
     )
   })
 
+  it('refuses the servers that the API refuses', async () => {
+    const { code, err } = await create('--host', '10.0.0.25')
+    assert.deepEqual([code, err.split('\n')[0]], [2, 'mailstead account: --host is a private or reserved address'])
+    const plain = await create('--security', 'none')
+    assert.match(plain.err, /--security none is possible only in networks that the operator allows/)
+  })
+
   const WRONG: readonly (readonly [args: readonly string[], code: number, said: RegExp])[] = [
     [['create', '--host', 'h', '--username', 'a@b.example'], 2, /--password-file is missing/],
     [
-      ['create', '--workspace', 'w', '--host', 'h', '--username', 'u', '--password-file', '/dev/null'],
+      ['create', '--workspace', 'w', '--host', 'h', '--username', 'u', '--password-file', 'PASSWORD'],
       2,
-      /--from: the address has no "@"/,
+      /--from is required/,
     ],
     [
       ['create', '--workspace', 'w', '--host', 'h', '--username', 'a@b.example', '--password-file', '/nowhere'],
@@ -173,12 +180,12 @@ describe('mailstead account', () => {
         '--username',
         'a@b.example',
         '--password-file',
-        '/dev/null',
+        'PASSWORD',
         '--security',
         'ssl',
       ],
       2,
-      /--security is one of/,
+      /--security .*tls/,
     ],
     [
       [
@@ -190,19 +197,25 @@ describe('mailstead account', () => {
         '--username',
         'a@b.example',
         '--password-file',
-        '/dev/null',
+        'PASSWORD',
         '--port',
         '99999',
       ],
       2,
-      /--port is a number/,
+      /--port at most 65535/,
+    ],
+    [
+      ['create', '--workspace', 'w', '--host', 'a b', '--username', 'a@b.example', '--password-file', 'PASSWORD'],
+      2,
+      /--host must be a host name/,
     ],
     [['connect', '--account', 'x'], 1, /No account x/],
     [['remove', '019a9a00-0000-7000-8000-000000000000'], 1, /No account/],
   ]
   for (const [args, code, said] of WRONG)
     it(`${args.join(' ')}: exit ${code}`, async () => {
-      const done = await call(account, ...args).catch((error: unknown): Done => ({
+      const written = args.map((arg) => (arg === 'PASSWORD' ? join(dir, 'password') : arg))
+      const done = await call(account, ...written).catch((error: unknown): Done => ({
         code: 1,
         out: '',
         err: String(error),

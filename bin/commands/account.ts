@@ -11,32 +11,20 @@ import { timeText } from '#bin/terminal/time-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { requireWorkspace } from '#bin/cli/find-workspace.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
-import {
-  ACCOUNT_LIMITS,
-  loadOAuthProviders,
-  SECURITIES,
-  type OAuthProvider,
-  type Security,
-} from '#config/oauth-providers.ts'
+import { parseWith } from '#api/http/request-reader.ts'
+import { isRefusal } from '#api/http/response.ts'
+import type { NewAccount } from '#api/routes/new-account.ts'
+import { loadOAuthProviders, SECURITIES, type OAuthProvider } from '#config/oauth-providers.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
+import type { Detail } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
-import { parseAddress } from '#src/mail/address.ts'
-import {
-  accountStatus,
-  createAccount,
-  findAccount,
-  listAccounts,
-  MAX_ACCOUNTS,
-  removeAccount,
-  type Account,
-} from '#src/providers/accounts.ts'
+import { accountStatus, findAccount, listAccounts, removeAccount, type Account } from '#src/providers/accounts.ts'
 import { testAccount, testNewCredentials, type TestResult } from '#src/providers/connection-tests.ts'
 import { resumeAccount } from '#src/providers/pause-account.ts'
 import { beginSignIn } from '#src/providers/sign-in.ts'
 
 const MAX_LISTED = 10_000
-const DEFAULT_PORTS: Readonly<Record<Security, string>> = { tls: '465', starttls: '587', none: '25' }
 
 const ACTIONS: CliActions = {
   create: {
@@ -48,24 +36,13 @@ const ACTIONS: CliActions = {
       'create --workspace ID --host H --username U --password-file F [--port P] ' +
       `[--security ${SECURITIES.join('|')}] [--from a,b] [--name N]`,
     options: ['workspace', 'host', 'username', 'password-file', 'port', 'security', 'from', 'name'],
-    run: (call) => {
-      const order = readAccountOptions(call)
+    run: async (call) => {
+      const input = await readNewAccount(call)
       return withContext(call.io, async (ctx) => {
         const workspace = await requireWorkspace(ctx.db, call.required('workspace'))
-        const made = await createAccount(ctx, {
-          ...order,
-          workspaceId: workspace.id,
-          kind: 'smtp',
-          provider: null,
-          limits: ACCOUNT_LIMITS,
-        })
-        if (made.kind === 'too-many')
-          return call.fail(
-            `The workspace has the maximum of ${MAX_ACCOUNTS} accounts. Remove one: mailstead account remove ID`,
-          )
-        if (made.kind !== 'created') return call.fail('The workspace no longer exists.')
-        const test = await testNewCredentials(ctx, made.account)
-        const account = (await findAccount(ctx.db, workspace.id, made.account.id)) ?? made.account
+        const made = await createFrom(ctx, workspace.id, input)
+        const test = await testNewCredentials(ctx, made)
+        const account = (await findAccount(ctx.db, workspace.id, made.id)) ?? made
         return call.respond(createdText(account, test), { ...toJson(account), test })
       })
     },
@@ -170,34 +147,34 @@ function createdText({ id, name, workspaceId }: Account, test: TestResult | null
   return `Account ${id} (${name}) is stored. ${result}\n${next}`
 }
 
-interface AccountOptions extends Pick<Account, 'name' | 'host' | 'port' | 'security' | 'username' | 'addresses'> {
-  readonly secret: string
-}
-
-function readAccountOptions(call: CommandCall): AccountOptions {
-  const username = call.required('username')
-  const named = call.option('security') ?? (call.option('port') === '465' ? 'tls' : 'starttls')
-  const security = SECURITIES.find((one) => one === named)
-  if (security === undefined) throw new UsageError(`--security is one of ${SECURITIES.join(', ')}`)
-  const port = Number(call.option('port') ?? DEFAULT_PORTS[security])
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new UsageError('--port is a number from 1 to 65535')
-  return {
-    name: call.option('name')?.trim() || username,
-    host: call.required('host').toLowerCase(),
-    port,
-    security,
-    username,
-    addresses: readAddresses(call.option('from') ?? username),
-    secret: readPassword(call.required('password-file')),
-  }
-}
-
-function readAddresses(text: string): string[] {
-  return text.split(',').map((one) => {
-    const read = parseAddress(one.trim())
-    if (!read.ok) throw new UsageError(`--from: ${read.reason} (${JSON.stringify(one.trim())})`)
-    return read.address.address.toLowerCase()
+/** Validates the options as `POST /public/accounts` validates its fields. @throws UsageError */
+async function readNewAccount(call: CommandCall): Promise<NewAccount> {
+  const { newAccountBody } = await import('#api/routes/new-account.ts')
+  const body = parseWith(newAccountBody, {
+    host: call.required('host'),
+    username: call.required('username'),
+    password: readPassword(call.required('password-file')),
+    port: call.option('port') === null ? null : Number(call.option('port')),
+    security: call.option('security'),
+    from: call.option('from'),
+    name: call.option('name'),
   })
+  if (!body.ok) throw new UsageError(optionsText(body.details))
+  return body.value
+}
+
+/** Creates the account as the API does, with the same checks of the server. @throws UsageError, UserError */
+async function createFrom(ctx: Context, workspaceId: string, input: NewAccount): Promise<Account> {
+  const { createSmtpAccount } = await import('#api/routes/new-account.ts')
+  const made = await createSmtpAccount(ctx, workspaceId, input)
+  if (!isRefusal(made)) return made
+  throw made.details === undefined ? new UserError(made.message) : new UsageError(optionsText(made.details))
+}
+
+function optionsText(details: readonly Detail[]): string {
+  return details
+    .map(({ path, message }) => `--${path === 'password' ? 'password-file' : path.split('.')[0]} ${message}`)
+    .join('; ')
 }
 
 function readPassword(file: string): string {
