@@ -145,11 +145,11 @@ test/support: api api/http api/openapi bin/cli bin/supervisor config mta/deliver
 test: bin/supervisor config mta/classify src/platform test/support
 
 # commands
-bin/commands: api api/routes bench bench/harness bin/backup bin/cli bin/doctor bin/egress bin/queue bin/service
-  bin/setup bin/supervisor bin/terminal config config/settings mta mta/classify mta/delivery mta/dry-run mta/egress
-  mta/inbound mta/security src src/auth src/certificates src/crypto src/domains src/egress src/going-live src/mail
-  src/messages src/net src/operator src/people src/platform src/providers src/queue src/retention src/sandbox
-  src/shaping src/stores src/suppression src/tls-reports src/tracking src/workspaces test worker
+bin/commands: api api/http api/routes bench bench/harness bin/backup bin/cli bin/doctor bin/egress bin/queue
+  bin/service bin/setup bin/supervisor bin/terminal config config/settings mta mta/classify mta/delivery mta/dry-run
+  mta/egress mta/inbound mta/security src src/auth src/certificates src/crypto src/domains src/egress src/going-live
+  src/mail src/messages src/net src/operator src/people src/platform src/providers src/queue src/retention
+  src/sandbox src/shaping src/stores src/suppression src/tls-reports src/tracking src/workspaces test worker
 
 # main program
 bin: bin/cli bin/commands bin/supervisor bin/terminal config src/platform
@@ -188,6 +188,7 @@ mta/sandbox: mta/classify
 mta/egress: src/mail src/platform src/stores
 mta/compose: src/crypto src/domains src/platform
 mta/security: mta/route
+bin/commands: src/privacy
 mta/delivery: src/crypto
 mta/scheduling: src/platform
 api/http: api

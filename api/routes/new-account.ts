@@ -1,7 +1,7 @@
 /**
- * A new connected account with SMTP credentials: what the API and `mailstead account create` accept. A private server is
- * refused unless ALLOW_PRIVATE_TARGETS names its network, so that nobody reaches the services of the operator's network
- * through an account.
+ * A new connected account with SMTP credentials: what the API and `mailstead account create` accept. A private server
+ * is refused unless ALLOW_PRIVATE_TARGETS names its network, so that nobody reaches the services of the operator's
+ * network through an account.
  */
 import { isIP } from 'node:net'
 import { z } from 'zod'
@@ -50,13 +50,13 @@ function addressesOfUsername(username = ''): string[] {
   return parsed.ok ? [parsed.address.address.toLowerCase()] : []
 }
 
-export type NewAccount = z.output<typeof newAccountBody>
+export type NewSmtpAccount = z.output<typeof newAccountBody>
 
 /** Stores the account; it is not tested. Returns why it is refused. */
 export async function createSmtpAccount(
   ctx: Pick<Context, 'config' | 'db' | 'encryption' | 'clock'>,
   workspaceId: string,
-  { name, limits, signIn, addresses }: NewAccount,
+  { name, limits, signIn, addresses }: NewSmtpAccount,
 ): Promise<Account | Refusal> {
   const refusal = validateServer(ctx, signIn)
   if (refusal !== null) return refusal

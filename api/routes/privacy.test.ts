@@ -6,6 +6,7 @@ import { openLog } from '#src/platform/log.ts'
 import { continueErasure } from '#src/privacy/erasure.ts'
 import { sql } from '#src/stores/sql.ts'
 import { startApi, textOf, type Json, type TestApi, type TestResponse } from '#test/support/api.ts'
+import { fillWithoutContact, findTracesOf } from './privacy.test-data.ts'
 
 /** A person whose name is nowhere else in the database. */
 const PERSON = 'zelda.quux@gmail.com'
@@ -59,7 +60,7 @@ describe('what is stored about a person', () => {
     )
     for (const id of [alone, shared]) await settle(id)
     await asAdmin('POST', '/suppressions', { email: SPELLINGS[2].toLowerCase() })
-    await fillWithoutContact()
+    await fillWithoutContact(api, [SPELLINGS[1], PERSON])
     await api.db.query(
       sql`
         INSERT INTO webhook_attempts (event_id, endpoint_id, attempt, at, url, request_headers, request_body,
@@ -71,44 +72,7 @@ describe('what is stored about a person', () => {
     return { alone, shared, waiting }
   }
 
-  /** The ledger of a campaign to a contact that was deleted, mail that a restored database lacks, an event, a cell. */
-  const fillWithoutContact = async (): Promise<void> => {
-    await api.db.query(
-      sql`
-        WITH campaign AS (
-          INSERT INTO campaigns (id, workspace_id, name)
-          VALUES (gen_random_uuid(), $1, 'A')
-          RETURNING id
-        )
-        INSERT INTO campaign_recipients (campaign_id, contact_id, workspace_id, email)
-        SELECT id, gen_random_uuid(), $1, '${PERSON}'
-        FROM campaign
-      `,
-      [api.workspaceId],
-    )
-    await api.db.query(
-      sql`
-        INSERT INTO lost_mail (message_id, recipient, sender, source, at)
-        VALUES (gen_random_uuid(), '${SPELLINGS[1]}', $1, 'log', now()), (gen_random_uuid(), '${PERSON}', NULL, 'log', now())
-      `,
-      [`a@${api.domain}`],
-    )
-  }
-
-  /** Tables with a row that names the person. */
-  const findTraces = async (): Promise<string[]> => {
-    const { rows: tables } = await api.db.query<{ name: string }>(sql`
-      SELECT relname::text AS name
-      FROM pg_class
-      WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace
-      ORDER BY relname COLLATE "C"`)
-    const found: string[] = []
-    for (const { name } of tables) {
-      const { rows } = await api.db.query(`SELECT FROM ${name} t WHERE t::text ~* '${TRACES}' LIMIT 1`)
-      if (rows.length > 0) found.push(name)
-    }
-    return found
-  }
+  const findTraces = (): Promise<string[]> => findTracesOf(api.db, TRACES)
 
   const erase = async (): Promise<string> => {
     const { status, body } = await asAdmin('POST', '/privacy/erase-person', { email: 'zeldaquux@gmail.com' })

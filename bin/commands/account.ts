@@ -13,7 +13,7 @@ import { requireWorkspace } from '#bin/cli/find-workspace.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
 import { parseWith } from '#api/http/request-reader.ts'
 import { isRefusal } from '#api/http/response.ts'
-import type { NewAccount } from '#api/routes/new-account.ts'
+import type { NewSmtpAccount } from '#api/routes/new-account.ts'
 import { loadOAuthProviders, SECURITIES, type OAuthProvider } from '#config/oauth-providers.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
@@ -37,7 +37,7 @@ const ACTIONS: CliActions = {
       `[--security ${SECURITIES.join('|')}] [--from a,b] [--name N]`,
     options: ['workspace', 'host', 'username', 'password-file', 'port', 'security', 'from', 'name'],
     run: async (call) => {
-      const input = await readNewAccount(call)
+      const input = await readNewSmtpAccount(call)
       return withContext(call.io, async (ctx) => {
         const workspace = await requireWorkspace(ctx.db, call.required('workspace'))
         const made = await createFrom(ctx, workspace.id, input)
@@ -148,7 +148,7 @@ function createdText({ id, name, workspaceId }: Account, test: TestResult | null
 }
 
 /** Validates the options as `POST /public/accounts` validates its fields. @throws UsageError */
-async function readNewAccount(call: CommandCall): Promise<NewAccount> {
+async function readNewSmtpAccount(call: CommandCall): Promise<NewSmtpAccount> {
   const { newAccountBody } = await import('#api/routes/new-account.ts')
   const body = parseWith(newAccountBody, {
     host: call.required('host'),
@@ -164,7 +164,7 @@ async function readNewAccount(call: CommandCall): Promise<NewAccount> {
 }
 
 /** Creates the account as the API does, with the same checks of the server. @throws UsageError, UserError */
-async function createFrom(ctx: Context, workspaceId: string, input: NewAccount): Promise<Account> {
+async function createFrom(ctx: Context, workspaceId: string, input: NewSmtpAccount): Promise<Account> {
   const { createSmtpAccount } = await import('#api/routes/new-account.ts')
   const made = await createSmtpAccount(ctx, workspaceId, input)
   if (!isRefusal(made)) return made

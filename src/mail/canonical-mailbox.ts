@@ -75,7 +75,7 @@ export function formOf(text: string): MailboxForm {
     local,
     domains: rule?.domains ?? [as],
     // a local part that has one of them stayed as it was
-    ignored: [...local].some((char) => ignored.includes(char)) ? '' : ignored,
+    ignored: Array.from(local).some((char) => ignored.includes(char)) ? '' : ignored,
     tags: tag === undefined ? [DEFAULT_TAG] : [DEFAULT_TAG, tag],
     hasSubdomains: as === SUBDOMAIN_PROVIDER,
   }
@@ -85,6 +85,8 @@ export function formOf(text: string): MailboxForm {
 function stripTag(local: string, { ignored = '', tag }: ProviderRule): string {
   let base = local
   for (const separator of [DEFAULT_TAG, ...(tag === undefined ? [] : [tag])]) base = base.split(separator, 1)[0] ?? ''
-  const bare = [...base].filter((char) => !ignored.includes(char)).join('')
+  const bare = Array.from(base)
+    .filter((char) => !ignored.includes(char))
+    .join('')
   return bare === '' ? local : bare
 }

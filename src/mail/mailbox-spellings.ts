@@ -105,7 +105,7 @@ function endsOf({ text }: Prefix, { domains, tags }: MailboxForm): Range[] {
 /** Outside of quotes a dot is neither first nor beside another one (RFC 5321 §4.1.2, Dot-string). */
 function ignoredAfter({ text, used, share }: Prefix, { ignored }: MailboxForm): Prefix[] {
   const isDotAllowed = text.startsWith('"') || (text !== '' && !text.endsWith('.'))
-  return [...ignored]
+  return Array.from(ignored)
     .filter((char) => char !== '.' || isDotAllowed)
     .map((char) => ({ text: text + char, used, share: share * IGNORED_SHARE }))
 }
@@ -121,7 +121,7 @@ function endOf(prefix: string): string {
 
 function patternOf({ local, domains, ignored, tags, hasSubdomains }: MailboxForm): string {
   const anywhere = ignored === '' ? '' : `[${ignored}]*`
-  const letters = [...local].map(escapePattern).join(anywhere)
+  const letters = Array.from(local).map(escapePattern).join(anywhere)
   const tag = `((${tags.map(escapePattern).join('|')}).*)?`
   const subdomains = hasSubdomains ? [`@${escapePattern(local)}[.](${domains.map(escapePattern).join('|')})$`] : []
   return [

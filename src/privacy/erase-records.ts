@@ -253,7 +253,7 @@ const FORGET_LOST = sql`
   ON CONFLICT DO NOTHING
 `
 
-/** Mail that a restored database lacks: its recipient becomes the domain, so that the operator still sees what is lost. */
+/** Mail that a restored database lacks: the recipient becomes its domain, so the operator still sees what is lost. */
 export async function eraseLost(tx: Queryable, person: Person): Promise<SliceResult> {
   const { rows } = await tx.query<FoundAddress>(LOST, [person.workspaceId, spellingPattern(person)])
   const found = rows.filter(({ address }) => isSpelling(person, address))

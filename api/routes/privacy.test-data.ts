@@ -1,0 +1,46 @@
+/** What is stored about a person elsewhere than in messages and contacts, and a search of all tables. */
+import type { Queryable } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import type { TestApi } from '#test/support/api.ts'
+
+/** The ledger of a campaign to a contact that was deleted, and mail that a restored database lacks. */
+export async function fillWithoutContact(
+  { db, workspaceId, domain }: TestApi,
+  [one, other]: readonly [string, string],
+): Promise<void> {
+  await db.query(
+    sql`
+      WITH campaign AS (
+        INSERT INTO campaigns (id, workspace_id, name)
+        VALUES (gen_random_uuid(), $1, 'A')
+        RETURNING id
+      )
+      INSERT INTO campaign_recipients (campaign_id, contact_id, workspace_id, email)
+      SELECT id, gen_random_uuid(), $1, lower($2)
+      FROM campaign
+    `,
+    [workspaceId, other],
+  )
+  await db.query(
+    sql`
+      INSERT INTO lost_mail (message_id, recipient, sender, source, at)
+      VALUES (gen_random_uuid(), $1, $3, 'log', now()), (gen_random_uuid(), $2, NULL, 'log', now())
+    `,
+    [one, other, `a@${domain}`],
+  )
+}
+
+/** Tables with a row that matches a pattern. */
+export async function findTracesOf(db: Queryable, pattern: string): Promise<string[]> {
+  const { rows: tables } = await db.query<{ name: string }>(sql`
+    SELECT relname::text AS name
+    FROM pg_class
+    WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = 'public'::regnamespace
+    ORDER BY relname COLLATE "C"`)
+  const found: string[] = []
+  for (const { name } of tables) {
+    const { rows } = await db.query(`SELECT FROM ${name} t WHERE t::text ~* $1 LIMIT 1`, [pattern])
+    if (rows.length > 0) found.push(name)
+  }
+  return found
+}
