@@ -2,10 +2,10 @@
  * Makes a release: `node packaging/release.mjs VERSION` on a clean checkout sets the version, moves "Unreleased" of
  * CHANGELOG.md under it, commits, tags, builds the packages into dist/ and writes beside them SHA256SUMS, the
  * components (CycloneDX 1.6) and a provenance statement (in-toto, SLSA 1.0) with the commit and the hash of each file.
- * RELEASE_KEY names an Ed25519 key that signs SHA256SUMS, made by `openssl genpkey -algorithm ed25519`; SECURITY.md shows
- * how to verify it. Without it nothing is signed, and the last line says so. `--describe` does only the part after the
- * build, for files that are in dist/. Nothing is published. A failure before the commit changes nothing; one after it
- * says how to undo the commit and the tag.
+ * RELEASE_KEY names an Ed25519 key that signs SHA256SUMS, made by `openssl genpkey -algorithm ed25519`; SECURITY.md
+ * shows how to verify it. Without it nothing is signed, and the last line says so. `--describe` does only the part
+ * after the build, for files that are in dist/. Nothing is published. A failure before the commit changes nothing; one
+ * after it says how to undo the commit and the tag.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash, createPrivateKey, sign } from 'node:crypto'

@@ -1,9 +1,8 @@
 /**
  * The DNS zone of the sandbox. Every domain has the built-in receiver as its MX. The DKIM keys of this system are
- * published, so DKIM results are real, those of delegated keys by their CNAME records and the names in the operator's zone
- * (decision 071). A few domains under mailstead.test simulate failures of DNS and hosts;
- * `docs/guides/sandbox.md` lists them, and a test compares both. While PostgreSQL is unavailable, key queries return
- * SERVFAIL.
+ * published, so DKIM results are real; those of delegated keys by CNAME records to the operator's zone (decision 071).
+ * A few domains under mailstead.test simulate failures of DNS and hosts; `docs/guides/sandbox.md` lists them, and a
+ * test compares both. While PostgreSQL is unavailable, key queries return SERVFAIL.
  */
 import type { Answer, DecodedPacket, Packet, RecordType } from 'dns-packet'
 import { isDatabaseAway, prepared, type Queryable, type Statement } from '#src/stores/db.ts'
