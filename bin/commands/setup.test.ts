@@ -47,6 +47,18 @@ describe('mailstead setup', () => {
     assert.strictEqual(result.checks.find(({ name }) => name === 'bounce domain')?.status, 'failed')
   })
 
+  it('checks what certificates need before the first start, each with its fix', async () => {
+    const acme = 'ACME_CHALLENGE=tls-alpn-01\nACME_DIRECTORY=https://127.0.0.1:1/directory\nHTTPS_PORT=61443\n'
+    const { code, out } = await setup(answers(acme))
+    assert.strictEqual(code, 0)
+    const { checks } = JSON.parse(out) as { checks: { name: string; status: string; todo: string }[] }
+    const found = new Map(checks.map(({ name, status, todo }) => [name, `${status} ${todo}`]))
+    assert.match(found.get('certificate names') ?? '', /^failed add an A record for mail\.example\.com/)
+    assert.match(found.get('certificate authority') ?? '', /^failed let this machine connect to 127\.0\.0\.1:1 /)
+    assert.match(found.get('certificate ports') ?? '', /^(unknown|warning) /)
+    assert.match(found.get('CAA records') ?? '', /^skipped/)
+  })
+
   it('makes a file that a process starts with, where variables of the environment come first', async () => {
     await setup(answers())
     const env: NodeJS.ProcessEnv = { DATA_DIR: join(dir, 'data'), PUBLIC_URL: 'https://other.example.com' }

@@ -20,6 +20,7 @@ import { UserError } from '#bin/supervisor/user-error.ts'
 import { type Config, loadConfig } from '#config/load.ts'
 import { parseSettings, type SavedSettings, settingsFileOf } from '#config/saved-settings.ts'
 import { type NamedFinding, runLiveChecks } from '#src/going-live/checks.ts'
+import { checkFirstRequest, createRequestDeps, type RequestFinding } from '#src/going-live/first-request.ts'
 import { systemClock } from '#src/platform/clock.ts'
 
 /** 32 bytes in hex; the file that has it if the installation has been started before. */
@@ -56,7 +57,10 @@ async function runSetup(call: CommandCall): Promise<number> {
   const kept = isThere ? replaceFile(file, text) : null
   if (!isThere) writeNewFile(file, text)
   const findings = config.isLive
-    ? await runLiveChecks({ config, clock: systemClock, hasSources: false, certificates: [] })
+    ? [
+        ...(await checkFirstRequest(createRequestDeps(config))),
+        ...(await runLiveChecks({ config, clock: systemClock, hasSources: false, certificates: [] })),
+      ]
     : []
   return report(call, { file, kept, findings })
 }
@@ -94,7 +98,7 @@ function settingsText(settings: SavedSettings): string {
 interface SetupResult {
   readonly file: string
   readonly kept: string | null
-  readonly findings: readonly NamedFinding[]
+  readonly findings: readonly (NamedFinding | RequestFinding)[]
 }
 
 function report(call: CommandCall, { file, kept, findings }: SetupResult): number {
@@ -102,7 +106,7 @@ function report(call: CommandCall, { file, kept, findings }: SetupResult): numbe
     [status, name, detail],
     ...(todo === '' ? [] : [['', '', `→ ${todo} (${guideOf(name)})`]]),
   ])
-  const held = findings.some(({ status, holds }) => status === 'failed' && holds)
+  const held = findings.some((one) => one.status === 'failed' && 'holds' in one && one.holds)
   const text = [
     `${file} is written, readable by its owner only.`,
     ...(kept === null ? [] : [`The old file is ${kept}.`]),

@@ -27,6 +27,10 @@ const GUIDES: Readonly<Record<string, string>> = {
   'queue age': 'troubleshooting',
   retention: 'retention-and-erasure#what-is-deleted-when',
   backup: 'backup',
+  'certificate names': 'certificates#choose-a-challenge',
+  'certificate ports': 'certificates#switch-it-on',
+  'certificate authority': 'certificates#another-authority',
+  'CAA records': 'certificates#which-names',
   ...Object.fromEntries(Object.entries(LIVE_CHECKS).map(([name, { anchor }]) => [name, `going-live#${anchor}`])),
 }
 

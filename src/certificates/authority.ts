@@ -49,6 +49,16 @@ type AuthoritySettings = Pick<Config, 'acmeDirectory' | 'acmeEmail' | 'acmeEabKe
   readonly acmeChallenge: ChallengeKind
 }
 
+/** RFC 8555 7.1.1, as far as it is used. */
+export interface AuthorityDirectory {
+  readonly meta?: {
+    readonly termsOfService?: string
+    /** The issuers of CAA records that mean this authority. */
+    readonly caaIdentities?: readonly string[]
+    readonly externalAccountRequired?: boolean
+  }
+}
+
 interface RequestedCertificate {
   /** PEM, the certificate of the names first. */
   readonly chain: string
@@ -79,6 +89,23 @@ export async function requestCertificate(wanted: CertificateRequest): Promise<Re
   const chain = await client.getCertificate(finalized)
   const { validFrom, validTo } = new X509Certificate(chain)
   return { chain, privateKey: privateKey.toString(), validFrom: new Date(validFrom), expiresAt: new Date(validTo) }
+}
+
+/** @throws an error that says why the authority was not reached, or that no directory is there. */
+export async function readDirectory(
+  config: Pick<Config, 'acmeDirectory' | 'extraCaFile'>,
+): Promise<AuthorityDirectory> {
+  const url = new URL(config.acmeDirectory)
+  const { status, data } = await exchange(url, { method: 'GET', ca: trustedRoots(config) }, '').catch(
+    (error: unknown) => {
+      throw notReached(url, error)
+    },
+  )
+  const isObject = status === 200 && data.startsWith('{')
+  const found = isObject ? (JSON.parse(data) as AuthorityDirectory & { readonly newOrder?: string }) : null
+  if (found?.newOrder === undefined)
+    throw new Error(`${config.acmeDirectory} is no directory of an authority (HTTP ${status})`)
+  return found
 }
 
 async function openClient({ config, account, onRegistered }: CertificateRequest): Promise<Client> {
@@ -139,9 +166,8 @@ async function withCertificate(authorization: Authorization, challenge: Challeng
  * All connections of the library: with the authorities of EXTRA_CA_FILE, limited in time and size, without redirects.
  * Every response resolves, whatever its status: the library explains it, and its own retries are not used.
  */
-function connectWith({ extraCaFile }: AuthoritySettings): void {
-  const own = extraCaFile === null ? [] : [readAuthorities('EXTRA_CA_FILE', extraCaFile)]
-  const ca = [...rootCertificates, ...own]
+function connectWith(settings: AuthoritySettings): void {
+  const ca = trustedRoots(settings)
   acme.axios.defaults.adapter = async (config) => {
     const url = new URL(config.url ?? '')
     const body = typeof config.data === 'string' ? config.data : ''
@@ -150,10 +176,18 @@ function connectWith({ extraCaFile }: AuthoritySettings): void {
     try {
       return { ...(await exchange(url, { method, headers, ca }, body)), config }
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error)
-      throw new Error(`the authority at ${url.host} was not reached: ${why}`, { cause: error })
+      throw notReached(url, error)
     }
   }
+}
+
+function trustedRoots({ extraCaFile }: Pick<Config, 'extraCaFile'>): string[] {
+  return [...rootCertificates, ...(extraCaFile === null ? [] : [readAuthorities('EXTRA_CA_FILE', extraCaFile)])]
+}
+
+function notReached(url: URL, error: unknown): Error {
+  const why = error instanceof Error ? error.message : String(error)
+  return new Error(`the authority at ${url.host} was not reached: ${why}`, { cause: error })
 }
 
 interface Exchanged {

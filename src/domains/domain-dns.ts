@@ -43,24 +43,25 @@ const REASONS: ReadonlyMap<string, string> = new Map([
 export function createDomainDns(config: Pick<Config, 'dnsServers'>): DomainDns {
   const open = (): Resolver => openResolver({ servers: config.dnsServers, timeout: TIMEOUT_MS, tries: ATTEMPTS })
   return {
-    txt: (name) => query(async () => (await open().resolveTxt(name)).map((strings) => strings.join(''))),
+    txt: (name) => queryDns(async () => (await open().resolveTxt(name)).map((strings) => strings.join(''))),
     mx: (name) =>
-      query(async () => {
+      queryDns(async () => {
         const records = await open().resolveMx(name)
         return records.map(({ exchange, priority }) => ({ exchange: normalizeName(exchange), priority }))
       }),
-    cname: (name) => query(async () => (await open().resolveCname(name)).map(normalizeName)),
-    ns: (name) => query(async () => (await open().resolveNs(name)).map(normalizeName)),
-    ofFamily: (name, family) => query(() => (family === 4 ? open().resolve4(name) : open().resolve6(name))),
-    ptr: (name) => query(async () => (await open().resolvePtr(name)).map(normalizeName)),
+    cname: (name) => queryDns(async () => (await open().resolveCname(name)).map(normalizeName)),
+    ns: (name) => queryDns(async () => (await open().resolveNs(name)).map(normalizeName)),
+    ofFamily: (name, family) => queryDns(() => (family === 4 ? open().resolve4(name) : open().resolve6(name))),
+    ptr: (name) => queryDns(async () => (await open().resolvePtr(name)).map(normalizeName)),
     addresses: async (name) => {
-      const four = await query(() => open().resolve4(name))
-      return four.kind === 'answered' && four.records.length === 0 ? query(() => open().resolve6(name)) : four
+      const four = await queryDns(() => open().resolve4(name))
+      return four.kind === 'answered' && four.records.length === 0 ? queryDns(() => open().resolve6(name)) : four
     },
   }
 }
 
-async function query<T>(resolve: () => Promise<T[]>): Promise<DnsQueryResult<T>> {
+/** Runs one query of a resolver. Never rejects. */
+export async function queryDns<T>(resolve: () => Promise<T[]>): Promise<DnsQueryResult<T>> {
   try {
     return { kind: 'answered', records: await resolve() }
   } catch (error) {
