@@ -9,6 +9,7 @@ import { loadPlans } from '#config/plans.ts'
 import type { Config } from '#config/load.ts'
 import { storeKeyPrefix } from '#src/auth/key-prefix.ts'
 import { createKeyring } from '#src/auth/keys.ts'
+import { createChangeStream } from '#src/change-stream/change-stream.ts'
 import { createContactFinder } from '#src/contacts/find-contact.ts'
 import { createMemberLister } from '#src/contacts/member-pages.ts'
 import { beginShutdown } from '#src/concurrency/shutdown.ts'
@@ -99,7 +100,9 @@ export async function main(config: Config, { onOpened = () => undefined }: ApiOp
   }
   const stop = async (servers: readonly HttpServer[]): Promise<void> => {
     ctx.eventWatch.stop() // answers requests that wait for events
+    const streams = ctx.changeStream.stop() // their clients connect to another process
     await Promise.all(servers.map((server) => server.stop(GRACE_MS)))
+    await streams
     await close()
   }
   try {
@@ -149,6 +152,7 @@ function createApiContext(context: Context, plans: ApiContext['plans'], redisUrl
   const metrics = createMetrics(context, acceptor.batches, tracking)
   const renderer = createRenderer()
   const linkPolicy = createLinkPolicy(context)
+  const eventWatch = createEventWatch(redisUrl, context.log)
   return {
     ...context,
     node: startNodeMembership(context, { roles: ['api'] }),
@@ -169,7 +173,8 @@ function createApiContext(context: Context, plans: ApiContext['plans'], redisUrl
     listMembers: createMemberLister(context.db),
     largeBodies: createLargeBodyReader(context.log),
     downloads: createFileDownloads(context.config),
-    eventWatch: createEventWatch(redisUrl, context.log),
+    eventWatch,
+    changeStream: createChangeStream(context, eventWatch),
     audiencePages: createAudiencePages(context),
   }
 }

@@ -16,6 +16,7 @@ import { AUDIENCE_ROUTES } from '#api/routes/audiences.ts'
 import { AUTOMATION_RUN_ROUTES } from '#api/routes/automation-runs.ts'
 import { AUTOMATION_WEBHOOK_SECRET_ROUTES } from '#api/routes/automation-webhook-secret.ts'
 import { AUTOMATION_ROUTES } from '#api/routes/automations.ts'
+import { CHANGE_STREAM_ROUTES } from '#api/routes/change-stream.ts'
 import { sendBatch } from '#api/routes/send-batch.ts'
 import { changeScheduledEmail } from '#api/routes/change-scheduled-email.ts'
 import { campaignPreview } from '#api/routes/campaign-preview.ts'
@@ -72,6 +73,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...CAPTURED_ROUTES,
   ...EMAIL_ROUTES,
   listEvents,
+  ...CHANGE_STREAM_ROUTES,
   ...TEMPLATE_PARTIAL_ROUTES,
   ...TEMPLATE_PREVIEW_ROUTES,
   ...TEMPLATE_ROUTES,

@@ -2,7 +2,7 @@
 import type { Measurement } from '#bench/harness/contender.ts'
 import type { ServerComparison } from '#bench/scenarios/compare.ts'
 import { PROCESSES, formatRange, formatTable } from './table.ts'
-import { rateRatios } from './targets.ts'
+import { rateRatios } from './target-values.ts'
 
 /** When other processes use a larger share of the CPU than this, the rates are not reliable. */
 const OTHER_CPU_LIMIT = 0.05

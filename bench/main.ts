@@ -33,6 +33,7 @@ import { runDepth } from '#bench/scenarios/depth.ts'
 import { runImport } from '#bench/scenarios/import.ts'
 import { runLatency } from '#bench/scenarios/latency.ts'
 import { runSmtp } from '#bench/scenarios/smtp.ts'
+import { runStreams } from '#bench/scenarios/streams.ts'
 import { runTarpits } from '#bench/scenarios/tarpits.ts'
 import { runTracking } from '#bench/scenarios/tracking.ts'
 import { evaluateTargets } from './targets.ts'
@@ -155,6 +156,9 @@ function listRunners(bench: Bench, results: Mutable<BenchResults>, openOnce: () 
     },
     tracking: async () => {
       results.tracking = await runTracking(await withMailstead())
+    },
+    streams: async () => {
+      results.streams = await runStreams(await withMailstead())
     },
     references: async () => {
       results.references = await compareServers(bench, [openDirect(), ...bench.references].map(referenceTurn(bench)))

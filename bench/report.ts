@@ -53,7 +53,16 @@ function latencies({ latency, tarpits, backlog }: BenchResults): string[] {
   ]
 }
 
-function volumes({ depth, api, import: imported, contacts, campaign, automations, tracking }: BenchResults): string[] {
+function volumes({
+  depth,
+  api,
+  import: imported,
+  contacts,
+  campaign,
+  automations,
+  tracking,
+  streams,
+}: BenchResults): string[] {
   return [
     ...section(depth, () => 'Draining a short and a long queue', tables.depthTable),
     ...section(api, () => 'The REST API beside the bare stack, 50 connections', tables.apiTable),
@@ -70,6 +79,7 @@ function volumes({ depth, api, import: imported, contacts, campaign, automations
       tables.automationsTable,
     ),
     ...section(tracking, ({ mails }) => `Opens and clicks of ${formatCount(mails)} mails`, tables.trackingTable),
+    ...section(streams, (result) => `${formatCount(result.streams)} open streams of changes`, tables.streamsTable),
   ]
 }
 

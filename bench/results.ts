@@ -11,6 +11,7 @@ import type { ContactsResult } from '#bench/scenarios/contacts.ts'
 import type { DepthResult } from '#bench/scenarios/depth.ts'
 import type { ImportResult } from '#bench/scenarios/import.ts'
 import type { LatencyResult } from '#bench/scenarios/latency.ts'
+import type { StreamsResult } from '#bench/scenarios/streams.ts'
 import type { TarpitsResult } from '#bench/scenarios/tarpits.ts'
 import type { TrackingResult } from '#bench/scenarios/tracking.ts'
 
@@ -28,4 +29,5 @@ export interface BenchResults {
   readonly campaign?: CampaignResult
   readonly automations?: AutomationsResult
   readonly tracking?: TrackingResult
+  readonly streams?: StreamsResult
 }

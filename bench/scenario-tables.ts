@@ -7,6 +7,7 @@ import type { ContactsResult } from '#bench/scenarios/contacts.ts'
 import type { DepthResult } from '#bench/scenarios/depth.ts'
 import type { ImportResult } from '#bench/scenarios/import.ts'
 import type { Latencies, LatencyResult } from '#bench/scenarios/latency.ts'
+import type { StreamsResult } from '#bench/scenarios/streams.ts'
 import type { TarpitsResult } from '#bench/scenarios/tarpits.ts'
 import { TARGET_RATE, type TrackingResult } from '#bench/scenarios/tracking.ts'
 import { spread } from '#bench/harness/stats.ts'
@@ -30,6 +31,18 @@ export function tarpitsTable(result: TarpitsResult): string {
       ` ${result.connectsPerMinute.toFixed(1)} connects a minute to a dead site,` +
       ` ${result.maxConnectsPerMinute} at most;` +
       ` ${result.mtaPeakMb.toFixed(0)} MB.`,
+  ].join('\n')
+}
+
+export function streamsTable({ messages, objects, idleMb, openMb, cpuMsPerSecond }: StreamsResult): string {
+  return [
+    formatTable([
+      ['start of the request to the client', 'events', 'p50 ms', 'p99 ms', 'max ms'],
+      ['a message', ...cells(messages)],
+      ['another object', ...cells(objects)],
+    ]),
+    `  The api has ${openMb.toFixed(0)} MB (PSS), ${idleMb.toFixed(0)} MB before the streams were opened;` +
+      ` CPU ms in a second without changes: ${formatCpu(cpuMsPerSecond)}.`,
   ].join('\n')
 }
 

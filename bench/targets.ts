@@ -4,10 +4,7 @@
  * machine may be busy. A target whose scenario did not run has no result.
  */
 import type { BenchResults } from './results.ts'
-import { bareRatios } from '#bench/scenarios/api.ts'
-import type { ServerComparison } from '#bench/scenarios/compare.ts'
-import type { TrackingRun } from '#bench/scenarios/tracking.ts'
-import { spread } from '#bench/harness/stats.ts'
+import { acceptP99, bareRatio, depthGrowth, medianOf, ratioOf, secondsPerMillion, worstPhase } from './target-values.ts'
 
 export interface TargetResult {
   readonly target: string
@@ -204,6 +201,18 @@ const TARGETS: readonly BenchTarget[] = [
     measure: ({ tracking }) => medianOf(tracking, ({ fixedRate }) => fixedRate.p99Ms),
   },
   {
+    target: 'streams, a change to all its clients: p99',
+    unit: 'ms',
+    atMost: 200,
+    measure: ({ streams }) => (streams === undefined ? null : Math.max(streams.messages.p99Ms, streams.objects.p99Ms)),
+  },
+  {
+    target: 'streams, memory of the api',
+    unit: 'MB',
+    atMost: 150,
+    measure: ({ streams }) => streams?.openMb ?? null,
+  },
+  {
     target: 'cost per message, long queue to short queue',
     unit: 'x',
     atMost: 1.15,
@@ -225,17 +234,6 @@ export function evaluateTargets(results: BenchResults): TargetResult[] {
   })
 }
 
-/** Mailstead's rate divided by a reference's, for each repeat; null when either was not measured. */
-export function rateRatios(compared: readonly ServerComparison[] | undefined, reference: string): number[] | null {
-  const ours = compared?.find(({ name }) => name === 'Mailstead')?.runs
-  const theirs = compared?.find(({ name }) => name === reference)?.runs
-  if (ours === undefined || theirs === undefined) return null
-  return ours.flatMap((run, repeat) => {
-    const other = theirs[repeat]?.deliveredRate
-    return other === undefined ? [] : [run.deliveredRate / other]
-  })
-}
-
 function evaluate({ target, unit, atLeast, atMost, goal }: BenchTarget, value: number): TargetResult {
   const isKnown = Number.isFinite(value)
   return {
@@ -249,49 +247,4 @@ function evaluate({ target, unit, atLeast, atMost, goal }: BenchTarget, value: n
 
 function withUnit(value: number, unit: string): string {
   return `${unit === 'x' ? value.toFixed(2) : value.toFixed(value < 100 && !Number.isInteger(value) ? 1 : 0)} ${unit}`
-}
-
-function medianOf(tracking: BenchResults['tracking'], of: (run: TrackingRun) => number): number | null {
-  return tracking === undefined ? null : spread(tracking.runs.map(of)).median
-}
-
-function ratioOf(compared: readonly ServerComparison[] | undefined, reference: string): number | null {
-  const values = rateRatios(compared, reference)
-  return values === null || values.length === 0 ? null : spread(values).median
-}
-
-/** The worst p99 of the phases; NaN when the queue ran empty in one, because that phase shows nothing. */
-function worstPhase(backlog: BenchResults['backlog'], site: 'sameSite' | 'otherSite'): number | null {
-  if (backlog === undefined) return null
-  return Math.max(...backlog.phases.map((phase) => (phase.queuedAtEnd > 0 ? phase[site].p99Ms : Number.NaN)))
-}
-
-/** From the first byte of the file to the last row. */
-function secondsPerMillion(run: BenchResults['import']): number | null {
-  return run === undefined ? null : ((run.uploadSeconds + run.importSeconds) * 1e6) / run.rows
-}
-
-/** The median over the rounds, each compared with the bare stack's round next to it. */
-function bareRatio(api: BenchResults['api'], name: string): number | null {
-  const work = api?.comparisons.find((one) => one.name === name)
-  return work === undefined ? null : spread(bareRatios(work)).median
-}
-
-function acceptP99(api: BenchResults['api']): number | null {
-  const work = api?.comparisons.find(({ name }) => name === 'accept')
-  return work === undefined ? null : spread(work.ours.map(({ p99Ms }) => p99Ms)).median
-}
-
-/**
- * How much more a message costs with a long queue: compared with a short queue and with the end of the same drain; the
- * worse of the two.
- */
-function depthGrowth(depth: BenchResults['depth'], what: 'cpuMs' | 'rate'): number | null {
-  if (depth === undefined) return null
-  const { shallow, deepFirst, deepLast } = depth
-  return Math.max(
-    ...[shallow, deepLast].map((short) =>
-      what === 'cpuMs' ? deepFirst.cpuMs / short.cpuMs : short.rate / deepFirst.rate,
-    ),
-  )
 }

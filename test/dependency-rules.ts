@@ -33,7 +33,8 @@ src/queue: src src/concurrency src/platform src/stores
 src/retention: config src src/platform src/queue src/stores
 src/auth: config src src/concurrency src/platform src/queue src/stores
 src/suppression: src src/mail src/platform src/stores
-src/events: src/platform src/queue src/stores
+src/events: src/concurrency src/platform src/queue src/stores
+src/change-stream: src src/auth src/concurrency src/events src/platform src/queue src/stores
 src/contacts: src src/concurrency src/events src/mail src/platform src/queue src/stores
 src/domains: config src src/concurrency src/events src/mail src/net src/platform src/queue src/sandbox src/stores
 src/providers: config src src/concurrency src/crypto src/events src/net src/platform src/queue src/stores
@@ -95,21 +96,20 @@ mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/concurre
   src/stores
 
 # process: REST API and pages
-api/http: config config/settings src src/auth src/certificates src/contacts src/deferred-content src/events src/mail
-  src/messages src/metrics src/net src/operator src/people src/platform src/rate-limits src/stores src/submission
-  src/templates src/tracking src/workspaces
+api/http: config config/settings src src/auth src/certificates src/change-stream src/contacts src/deferred-content
+  src/events src/mail src/messages src/metrics src/net src/operator src/people src/platform src/rate-limits src/stores
+  src/submission src/templates src/tracking src/workspaces
 api/openapi: api/http src/events src/platform
 api/pages: api/http src/people src/platform src/subscribe src/tracking
 api/sending: api/http src/auth src/mail src/messages src/net src/platform src/providers src/queue src/submission
   src/templates src/workspaces
 api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns
-  src/concurrency src/contacts src/domains src/egress src/events src/imports src/mail src/messages src/metrics src/net
-  src/operator src/people src/platform src/privacy src/providers src/queue src/retention src/sandbox src/segments
-  src/shaping src/stores src/subscribe src/suppression src/templates src/tls-reports src/tracking src/webhooks
-  src/workspaces
-api: api/http api/routes config src src/auth src/certificates src/concurrency src/contacts src/events src/messages
-  src/net src/operator src/platform src/rate-limits src/stores src/templates src/tracking
-
+  src/change-stream src/concurrency src/contacts src/domains src/egress src/events src/imports src/mail src/messages
+  src/metrics src/net src/operator src/people src/platform src/privacy src/providers src/queue src/retention
+  src/sandbox src/segments src/shaping src/stores src/subscribe src/suppression src/templates src/tls-reports
+  src/tracking src/webhooks src/workspaces
+api: api/http api/routes config src src/auth src/certificates src/change-stream src/concurrency src/contacts src/events
+  src/messages src/net src/operator src/platform src/rate-limits src/stores src/templates src/tracking
 # process: worker
 worker: config src src/automations src/campaigns src/certificates src/concurrency src/contacts src/domains src/egress
   src/going-live src/imports src/messages src/metrics src/net src/operator src/people src/platform src/privacy

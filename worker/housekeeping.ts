@@ -32,6 +32,7 @@ const OLD = [
   ...CERTIFICATE_CLEANUP,
   DELETE_UNREAD_SNAPSHOTS,
   DELETE_UNREAD_LIST_SNAPSHOTS,
+  `DELETE FROM changes WHERE created_at < now() - interval '30 minutes'`, // RESUME_WINDOW_MS is 10 minutes
   `DELETE FROM api_key_secrets WHERE expires_at < now()`,
   `DELETE FROM erasures WHERE state = 'done' AND ended_at < now() - interval '400 days'`,
   `DELETE FROM domain_sites WHERE seen_at < now() - interval '90 days'`,

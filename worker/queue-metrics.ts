@@ -11,8 +11,8 @@ import { countNotices, NOTICE_KIND_NAMES } from '#src/operator/notices.ts'
 import { defaultPeriods } from '#src/retention/periods.ts'
 import { readOverdue } from '#src/retention/overdue.ts'
 import { single, type MetricSeries, type MetricSnapshot } from '#src/metrics/registry.ts'
-import { dueKey, isSuspendedSite, readyKey, SITES_KEY } from '#src/queue/keys.ts'
 import { readOpenWeeks } from '#src/queue/open-weeks.ts'
+import { readQueueDepth } from '#src/queue/queue-depth.ts'
 import { listSuspensions, SUSPENDABLE } from '#src/queue/suspensions.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
 import { countPending, type PendingCount } from '#src/suppression/pending-suppressions.ts'
@@ -84,27 +84,10 @@ export async function readQueueMetrics({
 }
 
 async function readDepth(redis: Context['redis']): Promise<MetricSeries[]> {
-  const sites = await redis.zrange(SITES_KEY, '0', '-1')
-  return Promise.all(
-    TIER_NAMES.flatMap((tier) => [
-      redis.zcard(dueKey(tier)).then((value) => ({ labels: [tier, 'scheduled'], value })),
-      sumOf(
-        redis,
-        sites.filter((site) => !isSuspendedSite(site)).map((site) => readyKey(site, tier)),
-      ).then((value) => ({ labels: [tier, 'ready'], value })),
-      sumOf(
-        redis,
-        sites.filter(isSuspendedSite).map((site) => readyKey(site, tier)),
-      ).then((value) => ({ labels: [tier, 'suspended'], value })),
-    ]),
+  const tiers = await readQueueDepth(redis)
+  return tiers.flatMap(({ tier, ...counts }) =>
+    Object.entries(counts).map(([state, value]) => ({ labels: [tier, state], value })),
   )
-}
-
-async function sumOf(redis: Context['redis'], keys: readonly string[]): Promise<number> {
-  const pipeline = redis.pipeline()
-  for (const key of keys) pipeline.zcard(key)
-  const replies = await pipeline.exec()
-  return (replies ?? []).reduce((sum, [, count]) => sum + (typeof count === 'number' ? count : 0), 0)
 }
 
 async function readOldest(db: Context['db']): Promise<MetricSeries[]> {

@@ -13,8 +13,9 @@ import { rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
 import { planOf, type ApiContext } from './context.ts'
 import { rateHeaders } from './limit-headers.ts'
 import { refuseOperator, type OperatorRequest } from './operator-access.ts'
+import { isRefusal } from './response.ts'
 import { isPersonal, type AnyRoute } from './route.ts'
-import { authoriseSession, refuseSessionAfterWait } from './session-access.ts'
+import { authoriseSession, authoriseSessionAgain } from './session-access.ts'
 
 /** `person` has a session; null for a program. `caller` is null on routes without a workspace. */
 export type AuthorisationResult =
@@ -72,23 +73,35 @@ export async function authorise(
 }
 
 /**
- * Checks the key or session of a request again that waited, before it responds with what happened since: the key may
- * have been revoked or the workspace suspended. A cached lookup for a key; the request is not counted again. Null: it
- * is still valid.
+ * Checks the key or session of a request again that waited, before it responds with what happened since, and of a
+ * stream while it is open: the key may have been revoked or the workspace suspended. A cached lookup for a key; the
+ * request is not counted again. Null: the operator.
  *
  * @throws as `authorise` does.
  */
-export async function refuseAfterWait(
-  ctx: Pick<ApiContext, 'keyring' | 'db' | 'config'>,
-  routeName: string,
+export async function authoriseAgain(
+  ctx: Pick<ApiContext, 'keyring' | 'operatorToken' | 'db' | 'config'>,
+  spec: Pick<AnyRoute, 'name' | 'access'>,
   headers: IncomingHttpHeaders,
-): Promise<Refusal | null> {
+): Promise<Caller | Refusal | null> {
   const { authorization } = headers
-  if (authorization === undefined) return refuseSessionAfterWait(ctx, routeName, headers)
+  if (authorization === undefined) return authoriseSessionAgain(ctx, spec, headers)
   const credential = readBearer(authorization)
+  if (spec.access === 'operator')
+    return credential !== null && ctx.operatorToken.matches(credential) ? null : INVALID_KEY
   const caller = credential === null ? null : await ctx.keyring.authenticate(credential)
   if (caller === null) return INVALID_KEY
-  return caller.isSuspended ? SUSPENDED : null
+  return caller.isSuspended ? SUSPENDED : caller
+}
+
+/** The refusal of `authoriseAgain` for a route of a workspace; null: key or session are still valid. */
+export async function refuseAfterWait(
+  ctx: Pick<ApiContext, 'keyring' | 'operatorToken' | 'db' | 'config'>,
+  name: string,
+  headers: IncomingHttpHeaders,
+): Promise<Refusal | null> {
+  const caller = await authoriseAgain(ctx, { name, access: 'any' }, headers)
+  return caller !== null && isRefusal(caller) ? caller : null
 }
 
 function readBearer(header: string | undefined): string | null {

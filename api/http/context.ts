@@ -2,6 +2,7 @@
 import type { OAuthProviders } from '#config/oauth-providers.ts'
 import type { Plan, Plans } from '#config/plans.ts'
 import type { Keyring } from '#src/auth/keys.ts'
+import type { ChangeStream } from '#src/change-stream/change-stream.ts'
 import type { AudienceQuery } from '#src/contacts/audiences.ts'
 import type { ContactFinder } from '#src/contacts/find-contact.ts'
 import type { MemberLister } from '#src/contacts/member-pages.ts'
@@ -39,6 +40,7 @@ export interface ApiContext extends Context {
   readonly attempts: AttemptLimiter
   readonly metrics: Metrics
   readonly eventWatch: EventWatch
+  readonly changeStream: ChangeStream
   readonly contacts: ContactFinder
   readonly listMembers: MemberLister
   /** One page of a workspace's audiences, as JSON. */

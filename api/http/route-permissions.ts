@@ -9,7 +9,7 @@ import { ROLES, type MemberRole, type Permission } from '#src/people/roles.ts'
 const ROUTES_BY_PERMISSION: Readonly<Record<Permission, string>> = {
   'workspace:read': 'get-workspace list-members leave-workspace',
   'mail:read': `search-emails get-email get-email-by-path explain-email explain-email-by-path list-events
-    get-captured-emails get-captured-email get-captured-email-raw list-scheduled`,
+    get-captured-emails get-captured-email get-captured-email-raw list-scheduled stream-changes`,
   'mail:delete': 'delete-captured-email delete-captured-emails',
   'templates:read': `list-templates get-template list-template-versions get-template-version list-partials get-partial
     preview-template check-template`,

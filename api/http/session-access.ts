@@ -72,15 +72,18 @@ export async function findPerson(
   return (await findSession(ctx.db, ctx.config, { token, workspaceId: null }))?.user ?? null
 }
 
-/** For a request that waited: whether the session and the role still allow it. Null: they do. */
-export async function refuseSessionAfterWait(
+/** For a request that waited, and for an open stream: who the caller is now. Null: an operator. */
+export async function authoriseSessionAgain(
   ctx: Pick<ApiContext, 'db' | 'config'>,
-  routeName: string,
+  { name, access }: Pick<AnyRoute, 'name' | 'access'>,
   headers: IncomingHttpHeaders,
-): Promise<Refusal | null> {
+): Promise<Caller | Refusal | null> {
   const token = readSessionCookie(ctx.config, headers) ?? ''
   const found = await findSession(ctx.db, ctx.config, { token, workspaceId: readWorkspace(headers) })
-  return found === null ? ENDED : refuseRole(routeName, found.membership)
+  if (found === null) return ENDED
+  if (access === 'operator') return found.user.isOperator ? null : NOT_OPERATOR
+  const { membership } = found
+  return refuseRole(name, membership) ?? (membership === null ? NO_WORKSPACE : callerOf(membership))
 }
 
 interface Standing {

@@ -15,7 +15,11 @@ export const ENDPOINT_GROUPS: readonly EndpointGroup[] = [
     description: 'Send messages, immediately or at a scheduled time. The response comes once the message is stored.',
   },
   { name: 'Emails', pathPrefixes: ['emails'], description: 'Messages, their recipients and their delivery status.' },
-  { name: 'Events', pathPrefixes: ['events'], description: 'The event feed of the workspace, in order.' },
+  {
+    name: 'Events',
+    pathPrefixes: ['events', 'changes'],
+    description: 'The event feed of the workspace in order, and a stream of all changes for pages.',
+  },
   { name: 'Templates', pathPrefixes: ['templates'], description: 'Subjects and bodies with variables (Handlebars).' },
   {
     name: 'Audiences',

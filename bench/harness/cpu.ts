@@ -40,6 +40,18 @@ export function readUsage(groups: ProcessGroups): GroupUsage {
   )
 }
 
+/** Memory that the process tree uses, its share of what is shared (PSS). 0 where /proc does not say. */
+export function memoryMb(root: number): number {
+  const sizes = pidsOf(root).map((pid) => {
+    try {
+      return Number(/^Pss: +(\d+) kB/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))?.[1] ?? 0)
+    } catch {
+      return 0
+    }
+  })
+  return sizes.reduce((sum, kb) => sum + kb, 0) / 1024
+}
+
 /** How long the main threads of a process tree were ready to run and had no CPU, because others used them. */
 export function cpuWaitMs(root: number): number {
   const waits = pidsOf(root).map((pid) => {

@@ -29,11 +29,15 @@ export interface Mailstead {
   readonly describe: string
   readonly workspaceId: string
   readonly admin: AdminAccess
+  /** The regular key of the workspace. */
+  readonly key: string
   readonly dkimRecords: Readonly<Record<string, string>>
   /** Accepts mail from loopback without authentication. */
   readonly submissionPort: number
   /** Uses Mailstead's master key, to create the same tracked links. */
   readonly encryption: Encryption
+  /** Creates another workspace. Returns an admin key of it. */
+  createWorkspace(): Promise<string>
   /** The load generator's process. */
   readonly load: Remote<'load'>
   /** All running processes, PostgreSQL and Redis included. */
@@ -107,6 +111,8 @@ export async function openMailstead(
     dkimRecords: access.dkimRecords,
     workspaceId: access.workspaceId,
     admin: { url: `http://127.0.0.1:${port}`, key: access.adminKey },
+    key: access.key,
+    createWorkspace: () => createWorkspace(env),
     encryption: createEncryption(Buffer.from(env['MASTER_KEY'] ?? '', 'hex')),
     submissionPort,
     load,
@@ -234,6 +240,14 @@ async function provision(env: Readonly<Record<string, string>>): Promise<Provisi
     adminKey: admin.secret_key,
     dkimRecords: dkimRecordsIn(domain),
   }
+}
+
+/** An admin key of a new workspace. */
+async function createWorkspace(env: Readonly<Record<string, string>>): Promise<string> {
+  const create = ['workspace', 'create', '--name', 'streams', '--plan', 'enterprise', '--json']
+  const { id } = JSON.parse(await runCommand(create, env)) as { id: string }
+  const key = ['key', 'create', '--type', 'admin', '--scopes', 'all', '--workspace', id, '--json']
+  return (JSON.parse(await runCommand(key, env)) as { secret_key: string }).secret_key
 }
 
 async function runCommand(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {

@@ -18,6 +18,7 @@ export const SCENARIOS = [
   'campaign',
   'automations',
   'tracking',
+  'streams',
   'references',
 ] as const
 export type Scenario = (typeof SCENARIOS)[number]
@@ -66,6 +67,9 @@ export interface BenchSizes {
   /** Mails with tracking, and requests for their pixels and links in one round. */
   readonly trackedMails: number
   readonly trackedRequests: number
+  /** Open streams of changes, and changes that are timed on their way to them. */
+  readonly streams: number
+  readonly streamChanges: number
 }
 
 const FULL: BenchSizes = {
@@ -97,6 +101,8 @@ const FULL: BenchSizes = {
   automationProbes: 150,
   trackedMails: 10_000,
   trackedRequests: 60_000,
+  streams: 2_000,
+  streamChanges: 300,
 }
 const QUICK: BenchSizes = {
   repeats: 1,
@@ -127,6 +133,8 @@ const QUICK: BenchSizes = {
   automationProbes: 20,
   trackedMails: 1_000,
   trackedRequests: 10_000,
+  streams: 100,
+  streamChanges: 20,
 }
 
 export interface BenchOptions {

@@ -64,7 +64,8 @@ export function latencies(
   }
 }
 
-function summarise(values: readonly number[]): Latencies {
+/** `values` in milliseconds. */
+export function summarise(values: readonly number[]): Latencies {
   if (values.length === 0) return { count: 0, p50Ms: Infinity, p99Ms: Infinity, maxMs: Infinity }
   return {
     count: values.length,

@@ -37,6 +37,8 @@ const SIZES: BenchSizes = {
   automationProbes: 2,
   trackedMails: 2,
   trackedRequests: 4,
+  streams: 2,
+  streamChanges: 2,
 }
 
 describe('the scenarios', () => {

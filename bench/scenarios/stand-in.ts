@@ -48,6 +48,8 @@ export async function startStandIn({ lose, duplicate }: StandInFaults = {}): Pro
     submissionPort: 0,
     workspaceId: '',
     admin: { url: '', key: '' },
+    key: '',
+    createWorkspace: () => Promise.resolve(''),
     dkimRecords: {},
     encryption: createEncryption(Buffer.alloc(32)),
     load: { ...load, pid: process.pid, end: async () => {} },

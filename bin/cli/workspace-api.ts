@@ -139,6 +139,7 @@ const API_PROCESS_ONLY = [
   'attempts',
   'metrics',
   'eventWatch',
+  'changeStream',
   'largeBodies',
   'downloads',
 ] as const

@@ -49,6 +49,7 @@ export function generate(): string {
   const methods = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item)
       .filter(([, operation]) => operation.security.some((one) => 'key' in one) && operation.deprecated !== true)
+      .filter(([, { responses }]) => !('text/event-stream' in (responses['200']?.content ?? {}))) // never ends
       .map(([method, operation]) => formatMethod(method, path, operation)),
   )
   const events = Object.values(document.webhooks).map(({ post }) =>

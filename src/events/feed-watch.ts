@@ -3,6 +3,7 @@
  * nothing wakes the waiting requests, and they must poll (`isDisconnected`). The number of waiting requests is limited,
  * per workspace and in all.
  */
+import { createWakeSignal } from '#src/concurrency/wake-signal.ts'
 import type { Log } from '#src/platform/log.ts'
 import { EVENTS_CHANNEL } from '#src/queue/keys.ts'
 import { subscribeToChannels } from '#src/stores/redis.ts'
@@ -23,6 +24,8 @@ export interface EventWaiter {
 export interface EventWatch {
   /** Null if too many requests wait. Events from now on end the next pause. */
   open(workspaceId: string, disconnected: AbortSignal): EventWaiter | null
+  /** Calls `onNews` with the workspaces that have new events; null: all, because notifications may be lost. */
+  follow(onNews: (workspaceIds: readonly string[] | null) => void): void
   /** Redis is unavailable: nothing wakes the waiting requests. */
   readonly isDisconnected: boolean
   /** Ends all waiting, now and in the future. */
@@ -31,13 +34,17 @@ export interface EventWatch {
 
 export function createEventWatch(redisUrl: string, log: Log): EventWatch {
   const waiting = new Map<string, Set<() => void>>()
+  const followers: ((workspaceIds: readonly string[] | null) => void)[] = []
   const stopping = new AbortController()
   let count = 0
   const wakeAll = (): void => {
     for (const wakes of waiting.values()) for (const wake of wakes) wake()
+    for (const onNews of followers) onNews(null)
   }
   const wakeReaders = (workspaces: string): void => {
-    for (const id of workspaces.split(',')) for (const wake of waiting.get(id) ?? []) wake()
+    const ids = workspaces.split(',')
+    for (const id of ids) for (const wake of waiting.get(id) ?? []) wake()
+    for (const onNews of followers) onNews(ids)
   }
   const subscriber = subscribeToChannels(redisUrl, log, { [EVENTS_CHANNEL]: wakeReaders }, wakeAll)
 
@@ -45,7 +52,7 @@ export function createEventWatch(redisUrl: string, log: Log): EventWatch {
     const wakes = waiting.get(workspaceId) ?? new Set()
     if (wakes.size >= MAX_PER_WORKSPACE || count >= MAX_WAITERS) return null
     const ended = AbortSignal.any([disconnected, stopping.signal])
-    const signal = createWakeSignal()
+    const signal = createWakeSignal(SPACING_MS)
     const onEnded = (): void => signal.wake(true)
     ended.addEventListener('abort', onEnded)
     waiting.set(workspaceId, wakes.add(signal.wake))
@@ -66,6 +73,7 @@ export function createEventWatch(redisUrl: string, log: Log): EventWatch {
 
   return {
     open,
+    follow: (onNews) => void followers.push(onNews),
     get isDisconnected() {
       return subscriber.status !== 'ready'
     },
@@ -73,46 +81,5 @@ export function createEventWatch(redisUrl: string, log: Log): EventWatch {
       stopping.abort()
       subscriber.disconnect()
     },
-  }
-}
-
-interface WakeSignal {
-  /** `isLast`: ignores the minimum time between two wake-ups. */
-  readonly wake: (isLast?: boolean) => void
-  wait(ms: number): Promise<void>
-}
-
-/** A wake-up before `wait` ends it at once; two wake-ups are at least SPACING_MS apart, except the last. */
-function createWakeSignal(): WakeSignal {
-  let isPending = false
-  let finishedAt = -Infinity
-  let finish = (): void => undefined
-  return {
-    wake: (isLast = false) => {
-      isPending = true
-      const delayMs = finishedAt + SPACING_MS - performance.now()
-      if (isLast || delayMs <= 0) finish()
-    },
-    wait: (ms) =>
-      new Promise((resolve) => {
-        const delayMs = Math.max(0, finishedAt + SPACING_MS - performance.now())
-        const timers: NodeJS.Timeout[] = []
-        finish = () => {
-          for (const timer of timers) clearTimeout(timer)
-          finish = () => undefined
-          isPending = false
-          finishedAt = performance.now()
-          resolve()
-        }
-        timers.push(
-          setTimeout(() => finish(), ms),
-          setTimeout(
-            () => {
-              if (isPending) finish()
-            },
-            Math.min(delayMs, ms),
-          ),
-        )
-      }),
   }
 }

@@ -23,6 +23,7 @@ mail_contents: deleted; src/retention/campaign-ledgers.ts
 retention_progress: deleted; src/retention/row-deletion.ts
 certificate_challenges: deleted; src/certificates/certificate-store.ts
 certificates: deleted; src/certificates/certificate-store.ts
+changes: deleted; worker/housekeeping.ts
 api_key_secrets: deleted; worker/housekeeping.ts
 audit_log: deleted; src/operator/audit-log.ts
 backups: deleted; src/operator/backup-log.ts

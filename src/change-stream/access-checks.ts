@@ -1,0 +1,57 @@
+/**
+ * Ends the streams of callers that lost their right to read: a key that was revoked or expired, a session that ended, a
+ * workspace that was suspended, a scope that was removed. Each credential is checked every second, however many streams
+ * it has, by the function that its route gives; so a stream ends within a second or two. While the answer is unknown,
+ * because PostgreSQL is away, streams stay open: without PostgreSQL they carry nothing.
+ */
+import type { ClientRegistry } from './client-registry.ts'
+import { frameOf } from './stream-frames.ts'
+import type { ChangeTopic } from './topics.ts'
+
+export interface StreamAccess {
+  /** Names the credential; its streams are checked together. No secret. */
+  readonly credential: string
+  /**
+   * Which topics the caller may read now; null: none, for the credential is no longer valid.
+   * @throws while that is unknown.
+   */
+  check(): Promise<((topic: ChangeTopic) => boolean) | null>
+}
+
+/** A key is in a cache; a session is read from PostgreSQL. Many sessions are checked less often than once a second. */
+const CONCURRENCY = 4
+
+export interface AccessChecks {
+  add(access: StreamAccess): void
+  /** Checks all credentials, unless the last checks are still running. */
+  run(): void
+}
+
+export function createAccessChecks({ credentials }: Pick<ClientRegistry, 'credentials'>): AccessChecks {
+  const known = new Map<string, StreamAccess>()
+  let isRunning = false
+
+  async function checkOne(access: StreamAccess): Promise<void> {
+    const { credential } = access
+    if (!credentials.has(credential)) known.delete(credential)
+    const mayRead = await access.check().catch(() => () => true)
+    for (const client of credentials.get(credential) ?? [])
+      if (mayRead === null) client.end(frameOf('closed', { reason: 'the credential is no longer valid' }))
+      else if (![...client.topics].every(mayRead))
+        client.end(frameOf('closed', { reason: 'the credential may no longer read all of these topics' }))
+  }
+
+  async function checkEach(waiting: Iterable<StreamAccess>): Promise<void> {
+    for (const access of waiting) await checkOne(access)
+  }
+
+  return {
+    add: (access) => void known.set(access.credential, access),
+    run: () => {
+      if (isRunning) return
+      isRunning = true
+      const waiting = known.values()
+      void Promise.all(Array.from({ length: CONCURRENCY }, () => checkEach(waiting))).finally(() => (isRunning = false))
+    },
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * What is read once a second for all clients of the process, while there are any, because it changes with every
+ * message: the counters of open campaigns, and the depth of the queues. Only the latest state counts; what has not
+ * changed is not sent. A store that is away is asked again a second later.
+ */
+import type { Context } from '#src/context.ts'
+import { readQueueDepth } from '#src/queue/queue-depth.ts'
+import { prepared } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
+import { SERVICE, type TopicChanges } from './change-reader.ts'
+import type { ChangeTopic } from './topics.ts'
+
+type SampleContext = Pick<Context, 'db' | 'redis'>
+
+interface SampledTopic {
+  /** `workspaceIds` are those with a client of the topic. */
+  read(ctx: SampleContext, workspaceIds: readonly string[]): Promise<TopicChanges[]>
+}
+
+const MAX_CAMPAIGNS = 100
+const COUNTERS = ['recipients', 'waiting', 'dispatched', 'delivered', 'opened', 'clicked', 'failed'] as const
+
+const CAMPAIGNS = prepared(
+  'changes-campaigns',
+  sql`
+    SELECT w.id AS workspace, c.id, c.status, s.*
+    FROM unnest($1::uuid[]) AS w (id)
+    CROSS JOIN LATERAL (
+      SELECT id, status
+      FROM campaigns
+      WHERE workspace_id = w.id AND is_open AND status IN ('SENDING', 'PAUSED', 'SENT')
+      ORDER BY id DESC
+      LIMIT ${MAX_CAMPAIGNS}
+    ) c
+    CROSS JOIN LATERAL (
+      SELECT ${COUNTERS.map((name) => `coalesce(sum(${name}), 0)::bigint AS ${name}`).join(', ')},
+        coalesce(sum(bounced_hard + bounced_soft), 0)::bigint AS bounced
+      FROM campaign_changes
+      WHERE campaign_id = c.id
+    ) s
+  `,
+)
+
+type CampaignRow = Readonly<Record<string, unknown>> & { readonly workspace: string; readonly id: string }
+
+export const SAMPLED_TOPICS: Readonly<Partial<Record<ChangeTopic, SampledTopic>>> = {
+  campaigns: {
+    read: async ({ db }, workspaceIds) => {
+      const { rows } = await db.query<CampaignRow>(CAMPAIGNS, [workspaceIds])
+      return rows.map(({ workspace: workspaceId, ...campaign }) => ({
+        workspaceId,
+        topic: 'campaigns',
+        changes: [{ change: 'progress', ...campaign }],
+        hasMore: false,
+      }))
+    },
+  },
+  queue: {
+    read: async ({ redis }) => {
+      const depth = await readQueueDepth(redis)
+      const changes = depth.map(({ tier, ...counts }) => ({ id: tier, change: 'progress', ...counts }))
+      return [{ workspaceId: SERVICE, topic: 'queue', changes, hasMore: false }]
+    },
+  },
+}
+
+/** Those of `read` that differ from the ones before; `known` is updated. Of each object, by its topic and workspace. */
+export function selectChanged(read: readonly TopicChanges[], known: Map<string, string>): TopicChanges[] {
+  const next = new Map<string, string>()
+  const changed = read.flatMap((topic) => {
+    const changes = topic.changes.filter((one) => {
+      const [name, state] = [`${topic.topic} ${topic.workspaceId} ${one.id}`, JSON.stringify(one)]
+      next.set(name, state)
+      return known.get(name) !== state
+    })
+    return changes.length === 0 ? [] : [{ ...topic, changes }]
+  })
+  known.clear()
+  for (const [name, state] of next) known.set(name, state)
+  return changed
+}

@@ -1,0 +1,100 @@
+/**
+ * The topics of the stream of changes, one row each. A caller may read a topic if it may read the objects themselves:
+ * `any` key, or an admin key with the scope. Topics of the operator are those of the whole service.
+ *
+ * `from`: where changes come from. `events`: the events of the workspace, by the beginning of their type. `triggers`:
+ * the table `changes`, which triggers write (migrations/072-changes.ts). `sampled`: one query a second for all clients
+ * of the process, while there are any.
+ */
+import type { KeyScope } from '#src/auth/scopes.ts'
+
+export interface TopicRow {
+  readonly meaning: string
+  readonly readers: 'any' | 'operator' | { readonly scope: KeyScope }
+  readonly from: readonly ('events' | 'triggers' | 'sampled')[]
+}
+
+export const TOPICS = {
+  messages: {
+    meaning: 'messages and their recipients: each event of the event feed, without addresses',
+    readers: 'any',
+    from: ['events'],
+  },
+  contacts: {
+    meaning: 'contacts that joined or left an audience; an import is reported by `imports` and `audiences`',
+    readers: { scope: 'contacts:read' },
+    from: ['events'],
+  },
+  audiences: {
+    meaning: 'audiences and their numbers of contacts',
+    readers: { scope: 'audiences:manage' },
+    from: ['triggers'],
+  },
+  imports: {
+    meaning: 'imports of contacts and their progress',
+    readers: { scope: 'contacts:write' },
+    from: ['triggers'],
+  },
+  domains: { meaning: 'sending domains and their state', readers: { scope: 'domains:manage' }, from: ['triggers'] },
+  campaigns: {
+    meaning: 'campaigns, their state and, while they are sent, their counters',
+    readers: { scope: 'campaigns:manage' },
+    from: ['triggers', 'sampled'],
+  },
+  automations: {
+    meaning: 'automations, their state and counters',
+    readers: { scope: 'automations:read' },
+    from: ['triggers'],
+  },
+  templates: { meaning: 'templates', readers: 'any', from: ['triggers'] },
+  webhooks: {
+    meaning: 'webhook endpoints, and the number of new attempts',
+    readers: { scope: 'webhooks:manage' },
+    from: ['triggers'],
+  },
+  accounts: {
+    meaning: 'connected accounts and their state',
+    readers: { scope: 'accounts:manage' },
+    from: ['triggers'],
+  },
+  'api-keys': { meaning: 'API keys', readers: { scope: 'api-keys:manage' }, from: ['triggers'] },
+  'captured-emails': { meaning: 'mail that the sandbox captured', readers: 'any', from: ['triggers'] },
+  queue: {
+    meaning: 'the depth of the queues by tier',
+    readers: 'operator',
+    from: ['sampled'],
+  },
+  notices: { meaning: 'problems that only the operator can solve', readers: 'operator', from: ['triggers'] },
+  nodes: { meaning: 'nodes and their processes', readers: 'operator', from: ['triggers'] },
+  suspensions: { meaning: 'suspended destinations and workspaces', readers: 'operator', from: ['triggers'] },
+} as const satisfies Record<string, TopicRow>
+
+export type ChangeTopic = keyof typeof TOPICS
+
+const TOPIC_NAMES = Object.keys(TOPICS) as readonly ChangeTopic[]
+
+export const WORKSPACE_TOPICS = TOPIC_NAMES.filter((topic) => TOPICS[topic].readers !== 'operator')
+export const OPERATOR_TOPICS = TOPIC_NAMES.filter((topic) => TOPICS[topic].readers === 'operator')
+
+/** A reader of a workspace: the kind of its key and its scopes. */
+export interface TopicReader {
+  readonly kind: string
+  readonly scopes: readonly string[]
+}
+
+/** Whether a caller of a workspace may read a topic. */
+export function mayReadTopic({ kind, scopes }: TopicReader, topic: ChangeTopic): boolean {
+  const { readers }: TopicRow = TOPICS[topic]
+  if (readers === 'operator') return false
+  return readers === 'any' || (kind === 'admin' && scopes.includes(readers.scope))
+}
+
+/** The topic of an event, by the beginning of its type; null: its object has a topic of its own. */
+export function topicOfEvent(type: string): ChangeTopic | null {
+  if (type.startsWith('email.')) return 'messages'
+  return type.startsWith('contact.') ? 'contacts' : null
+}
+
+export function isChangeTopic(name: string): name is ChangeTopic {
+  return Object.hasOwn(TOPICS, name)
+}
