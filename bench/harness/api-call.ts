@@ -22,6 +22,6 @@ export async function call<T>(
     headers,
     ...(body === null ? {} : { body, duplex: 'half' }),
   })
-  if (!response.ok) throw new UserError(`${method} ${path} returned ${response.status}: ${await response.text()}`)
+  if (!response.ok) throw UserError.of(`${method} ${path} returned ${response.status}: ${await response.text()}`)
   return ((await response.json()) as { data: T }).data
 }

@@ -134,14 +134,14 @@ export async function openMailstead(
     post: async (tier, from, count, site = SITE) => {
       const result = await load.post({ target, path: sendPath(tier), sender: SENDER, site, from, count }, CONNECTIONS)
       if (result.accepted < count)
-        throw new UserError(`Mailstead refused ${count - result.accepted} of ${count} messages: ${result.firstError}`)
+        throw UserError.of(`Mailstead refused ${count - result.accepted} of ${count} messages: ${result.firstError}`)
       return result
     },
     probe: async ({ intervalMs, site = SITE, ...numbers }) => {
       const batch = { target, path: sendPath('instant'), sender: SENDER, site, ...numbers }
       const probes = await load.probe(batch, intervalMs)
       const refused = probes.filter(({ acceptedAt }) => acceptedAt === 0).length
-      if (refused > 0) throw new UserError(`Mailstead refused ${refused} of ${probes.length} instant messages`)
+      if (refused > 0) throw UserError.of(`Mailstead refused ${refused} of ${probes.length} instant messages`)
       return probes
     },
   }
@@ -255,7 +255,7 @@ async function runCommand(args: readonly string[], env: Readonly<Record<string, 
     return (await promisify(execFile)(PROGRAM, args, { env, cwd: ROOT })).stdout
   } catch (error) {
     const output = error instanceof Error && 'stderr' in error ? String(error.stderr) : String(error)
-    throw new UserError(`mailstead ${args.join(' ')} failed: ${output.trim()}`)
+    throw UserError.of(`mailstead ${args.join(' ')} failed: ${output.trim()}`)
   }
 }
 

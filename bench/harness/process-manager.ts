@@ -66,7 +66,7 @@ export function createProcessManager(): ProcessManager {
     },
     end: () => (ending ??= cleanUp()),
     start: async (program) => {
-      if (ending !== null) throw new UserError(`cannot start ${program.name}: the benchmark is ending`)
+      if (ending !== null) throw UserError.of(`cannot start ${program.name}: the benchmark is ending`)
       const started = await startProgram(program, join(dir, 'log', `${program.name}.log`))
       cleanups.push(() => started.stop())
       return started

@@ -120,7 +120,7 @@ async function askRedis(manager: ProcessManager, url: string): Promise<{ version
   client.on('error', () => {})
   try {
     if ((await client.dbsize()) > 0) {
-      throw new UserError(
+      throw UserError.of(
         'The Redis of REDIS_URL is not empty. Use an empty Redis, or another database number, for the benchmark.',
       )
     }

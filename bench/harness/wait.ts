@@ -26,9 +26,9 @@ export async function waitUntil(
   )
   for (const end = Date.now() + READY_MS; Date.now() < end; await sleep(20)) {
     if (await condition()) return
-    if (gone !== null) throw new UserError(`${what} did not happen: ${String(gone)}`)
+    if (gone !== null) throw UserError.of(`${what} did not happen: ${String(gone)}`)
   }
-  throw new UserError(`${what} did not happen within ${READY_MS / 1000} s`)
+  throw UserError.of(`${what} did not happen within ${READY_MS / 1000} s`)
 }
 
 /** True when the port accepts connections. */

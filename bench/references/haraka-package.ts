@@ -66,7 +66,7 @@ async function runNpm(cache: string | null): Promise<void> {
     errorOutput += error.message
   })
   const [code] = (await once(npm, 'close')) as [number | null]
-  if (code !== 0) throw new UserError(`cannot install Haraka (npm ci in bench/haraka): ${errorOutput.trim()}`)
+  if (code !== 0) throw UserError.of(`cannot install Haraka (npm ci in bench/haraka): ${errorOutput.trim()}`)
 }
 
 /** The npm that started this process, or else the one on PATH. */

@@ -197,6 +197,6 @@ async function measure(
 /** @throws UserError when a request was refused: refusals cost less than successful responses. */
 function assertAccepted(result: PostResult, count: number): PostResult {
   if (result.accepted < count)
-    throw new UserError(`${count - result.accepted} of ${count} requests were refused: ${result.firstError}`)
+    throw UserError.of(`${count - result.accepted} of ${count} requests were refused: ${result.firstError}`)
   return result
 }

@@ -20,7 +20,7 @@ export async function importAudience(admin: AdminAccess, from: number, count: nu
   const file = Readable.from(rowsOf(from, count))
   const { id } = await call<{ id: string }>(admin, 'POST', `/contacts/import?audienceId=${audience.id}`, file)
   const { status, reason, rows } = await waitForImport(admin, id)
-  if (rows['added'] !== count) throw new UserError(`the import is ${status} (${reason}): ${JSON.stringify(rows)}`)
+  if (rows['added'] !== count) throw UserError.of(`the import is ${status} (${reason}): ${JSON.stringify(rows)}`)
   return audience.id
 }
 

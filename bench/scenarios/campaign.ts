@@ -145,7 +145,7 @@ async function waitForLedger(admin: AdminAccess, id: string, count: number): Pro
   for (;;) {
     const { status, reason, metrics } = await call<CampaignStatus>(admin, 'GET', `/campaigns/${id}`, null)
     if (metrics['recipients'] === count) return monotonicMs()
-    if (status === 'FAILED' || status === 'PAUSED') throw new UserError(`the campaign is ${status}: ${reason}`)
+    if (status === 'FAILED' || status === 'PAUSED') throw UserError.of(`the campaign is ${status}: ${reason}`)
     await sleep(POLL_MS)
   }
 }

@@ -55,7 +55,7 @@ export async function runImport(bench: MailsteadBench): Promise<ImportResult> {
     const endedAt = Date.now()
     const after = readUsage(mailstead.groups())
     if (done.rows['added'] !== sizes.importRows)
-      throw new UserError(`the import is ${done.status} (${done.reason}): ${JSON.stringify(done.rows)}`)
+      throw UserError.of(`the import is ${done.status} (${done.reason}): ${JSON.stringify(done.rows)}`)
     return {
       rows: sizes.importRows,
       megabytes: done.bytes / 1e6,

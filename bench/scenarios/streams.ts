@@ -118,7 +118,7 @@ function openOne(url: string, workspace: StreamedWorkspace, { address, closed }:
     })
     asked.once('error', reject)
     asked.once('response', (response) => {
-      if (response.statusCode !== 200) reject(new UserError(`a stream was refused with ${response.statusCode}`))
+      if (response.statusCode !== 200) reject(UserError.of(`a stream was refused with ${response.statusCode}`))
       response.on('error', () => undefined)
       response.setEncoding('latin1').on('data', (chunk: string) => {
         if (chunk.includes('event: ready')) resolve(void workspace.opened++)
@@ -177,7 +177,7 @@ async function post<T>(url: string, key: string, body: object): Promise<T> {
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
-  if (!response.ok) throw new UserError(`${url} answered ${response.status}: ${await response.text()}`)
+  if (!response.ok) throw UserError.of(`${url} answered ${response.status}: ${await response.text()}`)
   return (await response.json()) as T
 }
 

@@ -24,6 +24,7 @@ import {
 
 const MAX_FILE_BYTES = 64 * 1024 * 1024
 const DAMAGED = 'The backup cannot be used'
+const ANOTHER = 'Copy it again from where it was made, or use an earlier backup.'
 
 /** What a reader does with the files of an archive. */
 export interface ArchiveVisitor {
@@ -62,19 +63,19 @@ function explain(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const code = 'code' in error ? String(error.code) : ''
   if (code === 'Z_BUF_ERROR' || /unexpected end|premature close/i.test(error.message))
-    return new UserError(`${DAMAGED}: it ends too early. It was cut, or its upload or copy did not finish.`)
+    return new UserError(`${DAMAGED}: it ends too early. It was cut, or its upload or copy did not finish.`, ANOTHER)
   if (code === 'Z_DATA_ERROR' && /incorrect header check/.test(error.message))
-    return new UserError(`${DAMAGED}: it is no backup of Mailstead, or it is encrypted in another way.`)
+    return new UserError(`${DAMAGED}: it is no backup of Mailstead, or it is encrypted in another way.`, ANOTHER)
   if (/invalid tag|final chunk|ciphertext/.test(error.message))
-    return new UserError(`${DAMAGED}: it was cut or changed after it was encrypted (${error.message}).`)
+    return new UserError(`${DAMAGED}: it was cut or changed after it was encrypted (${error.message}).`, ANOTHER)
   if (code.startsWith('Z_') || /tar/i.test(error.message))
-    return new UserError(`${DAMAGED}: it is damaged (${error.message}).`)
+    return new UserError(`${DAMAGED}: it is damaged (${error.message}).`, ANOTHER)
   return error
 }
 
 async function readEntry({ name, size = 0, type }: Headers, bytes: AsyncIterable<Buffer>): Promise<ArchiveFile> {
   if (type !== 'file' || size > MAX_FILE_BYTES)
-    throw new UserError(`${DAMAGED}: ${name} is no file of a backup, or is larger than a backup's files are.`)
+    throw new UserError(`${DAMAGED}: ${name} is no file of a backup, or is larger than a backup's files are.`, ANOTHER)
   const chunks: Buffer[] = []
   for await (const chunk of bytes) chunks.push(chunk)
   return { name, data: Buffer.concat(chunks) }
@@ -91,12 +92,12 @@ class ArchiveReading {
   }
 
   async read({ name, data }: ArchiveFile): Promise<void> {
-    if (this.#manifest !== null) throw new UserError(`${DAMAGED}: ${name} follows its manifest.`)
+    if (this.#manifest !== null) throw new UserError(`${DAMAGED}: ${name} follows its manifest.`, ANOTHER)
     if (name === MANIFEST_FILE) {
       this.#manifest = parse(MANIFEST, data, name)
       return
     }
-    if (this.#found.has(name)) throw new UserError(`${DAMAGED}: it contains ${name} twice.`)
+    if (this.#found.has(name)) throw new UserError(`${DAMAGED}: it contains ${name} twice.`, ANOTHER)
     this.#found.set(name, { bytes: data.length, sha256: digestOf(data) })
     if (name === DESCRIPTION_FILE) {
       requireFormat(data)
@@ -107,27 +108,31 @@ class ArchiveReading {
   }
 
   #visit(name: string, data: Buffer): Promise<void> {
-    if (this.#description === null) throw new UserError(`${DAMAGED}: it does not begin with ${DESCRIPTION_FILE}.`)
+    if (this.#description === null)
+      throw new UserError(`${DAMAGED}: it does not begin with ${DESCRIPTION_FILE}.`, ANOTHER)
     const table = tableOfPart(name)
     if (table !== null && this.#description.tables.some((one) => one.name === table))
       return this.#visitor.part(table, data)
     const file = name.slice(FILES_FOLDER.length)
     if (name.startsWith(FILES_FOLDER) && /^[A-Za-z0-9_][\w.-]*$/.test(file))
       return this.#visitor.file({ name: file, data })
-    throw new UserError(`${DAMAGED}: ${name} is no file of a backup.`)
+    throw new UserError(`${DAMAGED}: ${name} is no file of a backup.`, ANOTHER)
   }
 
   end(): ArchiveSummary {
     const [description, manifest] = [this.#description, this.#manifest]
     if (description === null || manifest === null)
-      throw new UserError(`${DAMAGED}: it ends too early. It was cut, or its upload or copy did not finish.`)
+      throw new UserError(`${DAMAGED}: it ends too early. It was cut, or its upload or copy did not finish.`, ANOTHER)
     for (const { name, bytes, sha256 } of manifest.files) {
       const found = this.#found.get(name)
       if (found?.bytes !== bytes || found.sha256 !== sha256)
-        throw new UserError(`${DAMAGED}: ${name} ${found === undefined ? 'is missing' : 'differs from its checksum'}.`)
+        throw new UserError(
+          `${DAMAGED}: ${name} ${found === undefined ? 'is missing' : 'differs from its checksum'}.`,
+          ANOTHER,
+        )
     }
     if (manifest.files.length !== this.#found.size)
-      throw new UserError(`${DAMAGED}: it contains files that its manifest does not name.`)
+      throw new UserError(`${DAMAGED}: it contains files that its manifest does not name.`, ANOTHER)
     return { description, manifest }
   }
 }
@@ -136,8 +141,8 @@ function requireFormat(data: Buffer): void {
   const { format } = parseJson(data) as { format?: unknown }
   if (format !== FORMAT)
     throw new UserError(
-      `The backup has format ${String(format)}, and this version reads format ${FORMAT}. ` +
-        'Restore it with the version of Mailstead that made it, or a newer one.',
+      `The backup has format ${String(format)}, and this version reads format ${FORMAT}.`,
+      'Restore it with the version of Mailstead that made it, or a newer one.',
     )
 }
 
@@ -148,7 +153,7 @@ function parse<T>(
 ): T {
   const parsed = schema.safeParse(parseJson(data))
   if (parsed.success && parsed.data !== undefined) return parsed.data
-  throw new UserError(`${DAMAGED}: ${name} is not valid.`)
+  throw new UserError(`${DAMAGED}: ${name} is not valid.`, ANOTHER)
 }
 
 function parseJson(data: Buffer): unknown {

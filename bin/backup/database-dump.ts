@@ -110,13 +110,14 @@ async function describe(client: PostgresClient): Promise<DatabaseDescription> {
 async function readMigrations(client: PostgresClient): Promise<string[]> {
   const found = await client.query<{ isThere: boolean }>(FIND_MIGRATIONS)
   if (found.rows[0]?.isThere !== true)
-    throw new UserError('There is no database of Mailstead at DATABASE_URL: nothing to back up.')
+    throw new UserError('There is no database of Mailstead at DATABASE_URL: nothing to back up.', 'Check DATABASE_URL.')
   const { rows } = await client.query<{ name: string }>('SELECT name FROM migrations ORDER BY name')
   const known = listMigrations()
   const unknown = rows.map(({ name }) => name).filter((name) => !known.includes(name))
   if (unknown.length > 0)
     throw new UserError(
-      `The database is newer than this program (${unknown.join(', ')}). Make the backup with the newer program.`,
+      `The database is newer than this program (${unknown.join(', ')}).`,
+      'Make the backup with the newer program.',
     )
   return rows.map(({ name }) => name)
 }

@@ -118,7 +118,10 @@ export class DatabaseLoader {
   #begin(table: string): void {
     const columns = this.#columns.get(table)
     if (columns === undefined || this.#rows.has(table))
-      throw new UserError(`The backup cannot be used: the parts of ${table} are not in order.`)
+      throw new UserError(
+        `The backup cannot be used: the parts of ${table} are not in order.`,
+        'Use an earlier backup.',
+      )
     const stream = this.#client.query(copyFrom(`COPY ${escapeIdentifier(table)} (${columns}) FROM STDIN`))
     const done = new Promise<void>((resolve, reject) => stream.once('finish', resolve).once('error', reject))
     done.catch(() => undefined)
@@ -142,6 +145,7 @@ export class DatabaseLoader {
       if ((this.#rows.get(table) ?? 0) !== count)
         throw new UserError(
           `The backup cannot be used: ${table} has ${this.#rows.get(table) ?? 0} rows instead of ${count}.`,
+          'Use an earlier backup.',
         )
     for (const { name, value, isCalled } of this.#description?.sequences ?? [])
       await this.#client.query('SELECT setval($1::regclass, $2, $3)', [escapeIdentifier(name), value, isCalled])
@@ -246,7 +250,8 @@ function requireKnown({ migrations, version }: BackupDescription): void {
   if (unknown.length > 0)
     throw new UserError(
       `The backup was made by Mailstead ${version}, whose database is newer than this program ` +
-        `(${unknown.join(', ')}). Restore it with that version.`,
+        `(${unknown.join(', ')}).`,
+      'Restore it with that version.',
     )
 }
 
@@ -255,7 +260,8 @@ function explainRights(error: unknown): unknown {
   return code === '42501'
     ? new UserError(
         'The user of DATABASE_URL must own the database and its schema public, to replace the tables ' +
-          `(${(error as Error).message}). ALTER DATABASE … OWNER TO … changes the owner.`,
+          `(${(error as Error).message}).`,
+        'Change the owner: ALTER DATABASE … OWNER TO …',
       )
     : error
 }

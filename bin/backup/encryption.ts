@@ -42,12 +42,12 @@ export async function decryptStream(encrypted: Readable, keys: DecryptionKeys): 
   } catch (error) {
     encrypted.destroy()
     const reason = error instanceof Error ? error.message : String(error)
-    throw new UserError(
-      /no identity/.test(reason)
-        ? 'The backup is encrypted, and none of the given keys or passphrases decrypts it. ' +
-            'Use --key-file or --passphrase-file.'
-        : `The backup cannot be decrypted (${reason}).`,
-    )
+    throw /no identity/.test(reason)
+      ? new UserError(
+          'The backup is encrypted, and none of the given keys or passphrases decrypts it.',
+          'Use --key-file or --passphrase-file.',
+        )
+      : new UserError(`The backup cannot be decrypted (${reason}).`, 'Copy it again, or use an earlier backup.')
   }
 }
 
@@ -70,7 +70,8 @@ export function readKeyFile(file: string): string[] {
   const identities = lines.map((line) => line.trim()).filter((line) => line.startsWith('AGE-SECRET-KEY-'))
   if (identities.length === 0)
     throw new UserError(
-      `${file} has no private key of age (AGE-SECRET-KEY-1…). age-keygen or backup --new-key makes one.`,
+      `${file} has no private key of age (AGE-SECRET-KEY-1…).`,
+      'Make one: mailstead backup --new-key FILE, or age-keygen.',
     )
   return identities
 }
@@ -84,14 +85,18 @@ function readSecret(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new UserError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UserError(
+      `${file} cannot be read (${error instanceof Error ? error.message : String(error)}).`,
+      'Check its name and its permissions.',
+    )
   }
 }
 
 function checkPassphrase(passphrase: string): string {
   if (passphrase.length >= MIN_PASSPHRASE) return passphrase
   throw new UserError(
-    `A passphrase for backups needs ${MIN_PASSPHRASE} characters or more. A key file is safer: backup --new-key FILE.`,
+    `A passphrase for backups needs ${MIN_PASSPHRASE} characters or more.`,
+    'Use a longer one, or a key file, which is safer: mailstead backup --new-key FILE.',
   )
 }
 
@@ -100,8 +105,8 @@ function addRecipient(encrypter: Encrypter, recipient: string): void {
     encrypter.addRecipient(recipient)
   } catch {
     throw new UserError(
-      `"${recipient.slice(0, 20)}" is no public key of age (age1…). ` +
-        'mailstead backup --new-key FILE and age-keygen print one.',
+      `"${recipient.slice(0, 20)}" is no public key of age (age1…).`,
+      'Make a pair of keys: mailstead backup --new-key FILE, or age-keygen.',
     )
   }
 }

@@ -81,7 +81,11 @@ function readSmallFile(file: string): Buffer | null {
 
 /** Writes the files of a backup, without their folder, to a new folder that only its owner can read. */
 export function writeFiles(folder: string, files: readonly ArchiveFile[]): void {
-  if (existsSync(folder)) throw new UserError(`${folder} exists. The files of a backup need a folder of their own.`)
+  if (existsSync(folder))
+    throw new UserError(
+      `${folder} exists, and the files of a backup need a folder of their own.`,
+      'Choose another name.',
+    )
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   for (const { name, data } of files) writeFileSync(join(folder, name), data, { mode: 0o600, flag: 'wx', flush: true })
 }

@@ -12,6 +12,6 @@ export function parseObjectName(where: string, defaultName: string): ObjectName 
   if (!where.startsWith('s3:')) return null
   const key = path === '' || path.endsWith('/') ? `${path}${defaultName}` : path
   if (!/^[a-z0-9][a-z0-9.-]{1,62}$/.test(bucket) || key === '' || key.endsWith('/'))
-    throw new UserError(`${where} is no name of an object in S3: write s3://bucket/name.`)
+    throw new UserError(`${where} is no name of an object in S3.`, 'Write s3://bucket/name.')
   return { bucket, key }
 }

@@ -54,7 +54,7 @@ async function requireAbsent(client: S3Client, { bucket, key }: ObjectName): Pro
     (error: { $metadata?: { httpStatusCode?: number } }) => error.$metadata?.httpStatusCode ?? 0,
   )
   if (status === 200)
-    throw new UserError(`s3://${bucket}/${key} exists. A backup replaces no object: choose another name.`)
+    throw new UserError(`s3://${bucket}/${key} exists. A backup replaces no object.`, 'Choose another name.')
 }
 
 function createClient(config: Config): S3Client {
@@ -76,5 +76,5 @@ function explain(error: unknown, { bucket, key }: ObjectName): unknown {
   const isOfService = '$metadata' in error || 'code' in error || error.name === 'CredentialsProviderError'
   if (!isOfService) return error
   const reason = error.message === error.name ? error.name : `${error.name}: ${error.message}`
-  return new UserError(`s3://${bucket}/${key} cannot be used (${reason}). Check the settings BACKUP_S3_….`)
+  return new UserError(`s3://${bucket}/${key} cannot be used (${reason}).`, 'Check the settings BACKUP_S3_….')
 }

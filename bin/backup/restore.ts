@@ -86,7 +86,7 @@ export async function restoreBackup(request: RestoreRequest): Promise<RestoreRes
     needed: description.masterKeys,
     text: backup.files.find(({ name }) => name === KEY_FILE)?.data.toString('utf8') ?? null,
   })
-  if (plan.kind === 'refuse') throw new UserError(plan.reason)
+  if (plan.kind === 'refuse') throw UserError.of(plan.reason)
   const loader = await DatabaseLoader.connect(databaseUrl)
   try {
     const state = await loader.readState()
@@ -107,15 +107,19 @@ export async function restoreBackup(request: RestoreRequest): Promise<RestoreRes
 
 function requireReplaceable({ kind, running }: TargetState, mayReplace: boolean): void {
   if (kind === 'foreign')
-    throw new UserError('The database contains tables that are not of Mailstead. Restore into a database of its own.')
+    throw new UserError(
+      'The database contains tables that are not of Mailstead.',
+      'Restore into a database of its own.',
+    )
   if (running.length > 0)
     throw new UserError(
-      `Mailstead runs with this database on ${running.join(', ')}. Stop it on all machines first, ` +
-        'and wait 15 seconds.',
+      `Mailstead runs with this database on ${running.join(', ')}.`,
+      'Stop it on all machines first, and wait 15 seconds.',
     )
   if (kind === 'used' && !mayReplace)
     throw new UserError(
-      'The database is not empty. --overwrite replaces all of it; make a backup of it first if you may need it.',
+      'The database is not empty.',
+      'Make a backup of it first if you may need it, then add --overwrite, which replaces all of it.',
     )
 }
 
@@ -126,7 +130,8 @@ async function loadInto(
   const { archive } = await openPlain(source, keys)
   const visitor: ArchiveVisitor = {
     describe: async (found) => {
-      if (JSON.stringify(found) !== JSON.stringify(description)) throw new UserError('The backup changed meanwhile.')
+      if (JSON.stringify(found) !== JSON.stringify(description))
+        throw new UserError('The backup changed meanwhile.', 'Repeat the command once nothing writes to it.')
       await loader.prepare(found)
     },
     file: NO_OP,

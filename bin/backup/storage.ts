@@ -40,11 +40,11 @@ export function openTarget(config: Config, where: string, defaultName: string): 
 /** @throws UserError if there is no such file. */
 export function openSource(config: Config, where: string): BackupSource {
   if (where === STDOUT)
-    throw new UserError('A restore reads the backup twice, first to check all of it: write it to a file first.')
+    throw new UserError('A restore reads the backup twice, first to check all of it.', 'Write it to a file first.')
   const object = parseObjectName(where, '')
   if (object !== null) return { name: where, open: async () => (await loadObjectStore()).openObject(config, object) }
   const file = resolve(where)
-  if (!existsSync(file)) throw new UserError(`There is no file ${file}.`)
+  if (!existsSync(file)) throw new UserError(`There is no file ${file}.`, 'Check the name.')
   return { name: file, open: () => Promise.resolve(createReadStream(file, { highWaterMark: 1024 * 1024 })) }
 }
 
@@ -54,9 +54,12 @@ function fileName(where: string, defaultName: string): string {
   return isFolder ? join(path, defaultName) : path
 }
 
+const WRITABLE = 'Check the permissions and the free space, or choose another target.'
+
 function fileTarget(file: string): BackupTarget {
-  if (existsSync(file)) throw new UserError(`${file} exists. A backup replaces no file: choose another name.`)
-  if (!existsSync(dirname(file))) throw new UserError(`There is no folder ${dirname(file)}.`)
+  if (existsSync(file)) throw new UserError(`${file} exists. A backup replaces no file.`, 'Choose another name.')
+  if (!existsSync(dirname(file)))
+    throw new UserError(`There is no folder ${dirname(file)}.`, 'Create it, or choose another one.')
   const partial = `${file}.partial`
   return {
     name: file,
@@ -69,7 +72,7 @@ function fileTarget(file: string): BackupTarget {
         syncFolder(dirname(file))
       } catch (error) {
         rmSync(partial, { force: true })
-        throw isSystemError(error) ? new UserError(`${file} cannot be written: ${reasonOf(error)}`) : error
+        throw isSystemError(error) ? new UserError(`${file} cannot be written (${reasonOf(error)}).`, WRITABLE) : error
       }
       return { bytes: counter.bytes }
     },
@@ -78,7 +81,7 @@ function fileTarget(file: string): BackupTarget {
 
 function stdoutTarget(): BackupTarget {
   if (process.stdout.isTTY)
-    throw new UserError('The standard output is a terminal: redirect it, or name a file or s3://bucket/name.')
+    throw new UserError('The standard output is a terminal.', 'Redirect it, or name a file or s3://bucket/name.')
   return {
     name: 'stdout',
     write: async (backup) => {

@@ -32,7 +32,7 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
     ...DESCRIBED,
     usage: 'take ID',
     arguments: [1, 1],
-    run: (call) => Promise.resolve(call.fail(`no ${call.argument(0)}`)),
+    run: (call) => Promise.resolve(call.fail(`no ${call.argument(0)}`, '')),
   },
   refuse: { ...DESCRIBED, usage: 'refuse', run: () => Promise.reject(new UsageError('not like this')) },
   print: {

@@ -4,6 +4,7 @@
  */
 import { colourError, colourResult } from '#bin/terminal/colours.ts'
 import { createProgress, type Progress } from '#bin/terminal/progress.ts'
+import { explained } from '#bin/supervisor/user-error.ts'
 
 /** The environment and output of a command; tests pass their own. */
 export interface CommandIo {
@@ -97,9 +98,10 @@ export class CommandCall {
     return 0
   }
 
-  /** Prints why the command failed and what to do. Returns exit code 1. */
-  fail(message: string): number {
-    this.io.err(`${colourError(terminalText(message), this.io.hasColours?.err ?? false)}\n`)
+  /** Prints why the command failed, and what to do next: a command, a setting or a page. Returns exit code 1. */
+  fail(problem: string, next: string): number {
+    const message = terminalText(explained(problem, next))
+    this.io.err(`${colourError(message, this.io.hasColours?.err ?? false)}\n`)
     return 1
   }
 

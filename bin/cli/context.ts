@@ -91,7 +91,7 @@ export async function withDatabase<T>(
     const lock = lockData(config)
     if (typeof lock !== 'number') return await withEmbeddedDatabase(config, io, use).finally(() => lock.release())
     if (Date.now() > end)
-      throw new UserError(`Process ${lock} uses the data in ${config.dataDir} and does not end. Try again later.`)
+      throw new UserError(`Process ${lock} uses the data in ${config.dataDir} and does not end.`, 'Try again later.')
   }
 }
 
@@ -137,10 +137,13 @@ async function withEmbeddedDatabase<T>(
 export function explainDatabase(error: unknown, databaseUrl: string): unknown {
   const message = error instanceof Error ? error.message || String(error) : String(error)
   if (isDatabaseAway(error))
-    return new UserError(`PostgreSQL at ${describeDatabaseUrl(databaseUrl)} cannot be reached (${message}).`)
+    return new UserError(
+      `PostgreSQL at ${describeDatabaseUrl(databaseUrl)} cannot be reached (${message}).`,
+      'Check that it runs, and DATABASE_URL.',
+    )
   const code = error instanceof Error && 'code' in error ? error.code : ''
   if (code === '42P01' || code === '42703')
-    return new UserError('The database is not at this version: run mailstead migrate first.')
+    return new UserError('The database is not at this version.', 'Run first: mailstead migrate')
   return error
 }
 

@@ -97,7 +97,7 @@ function requestOf(route: AnyRoute, caller: Caller, { params, query, body, file 
     query: read(route.query, withoutNulls(query ?? {})),
     body: file === undefined ? read(route.body, body) : undefined,
   }
-  if (details.length > 0) throw new UserError(detailText(details))
+  if (details.length > 0) throw UserError.of(detailText(details))
   return {
     ...inputs,
     id: newId(),
@@ -117,7 +117,7 @@ function withoutNulls(values: Readonly<Record<string, unknown>>): Record<string,
 }
 
 function refusalError({ message, details }: Refusal): UserError {
-  return new UserError(details === undefined || details.length === 0 ? message : detailText(details))
+  return UserError.of(details === undefined || details.length === 0 ? message : detailText(details))
 }
 
 function detailText(details: readonly Detail[]): string {

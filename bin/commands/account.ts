@@ -10,7 +10,7 @@ import { tableText } from '#bin/terminal/terminal-text.ts'
 import { timeText } from '#bin/terminal/time-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { requireWorkspace } from '#bin/cli/find-workspace.ts'
-import { UserError } from '#bin/supervisor/user-error.ts'
+import { reasonOf, UserError } from '#bin/supervisor/user-error.ts'
 import { parseWith } from '#api/http/request-reader.ts'
 import { isRefusal } from '#api/http/response.ts'
 import type { NewSmtpAccount } from '#api/routes/new-account.ts'
@@ -63,7 +63,10 @@ const ACTIONS: CliActions = {
       withContext(call.io, async (ctx) => {
         const result = await testAccount(ctx, await requireAccount(ctx.db, call.argument(0)))
         if (result === null)
-          return call.fail('No outbound process ran the test in time. Check that mailstead mta runs, then repeat it.')
+          return call.fail(
+            'No outbound process ran the test in time.',
+            'Check that mailstead mta runs, then repeat it.',
+          )
         call.respond(`${testText(result)}\n\n${result.conversation}`, result)
         return result.ok ? 0 : 1
       }),
@@ -76,7 +79,8 @@ const ACTIONS: CliActions = {
     run: (call) =>
       withContext(call.io, async (ctx) => {
         const account = await requireAccount(ctx.db, call.argument(0))
-        if (!(await resumeAccount(ctx, account))) return call.fail('The account was removed meanwhile.')
+        if (!(await resumeAccount(ctx, account)))
+          return call.fail('The account was removed meanwhile.', 'See mailstead account list.')
         const now = toJson({ ...account, state: 'active', pausedReason: null })
         return call.respond(`${account.name} is resumed. Its waiting mail is sent.`, now)
       }),
@@ -89,7 +93,8 @@ const ACTIONS: CliActions = {
     run: (call) =>
       withContext(call.io, async (ctx) => {
         const { id, name, workspaceId } = await requireAccount(ctx.db, call.argument(0))
-        if (!(await removeAccount(ctx, workspaceId, id))) return call.fail('The account was removed meanwhile.')
+        if (!(await removeAccount(ctx, workspaceId, id)))
+          return call.fail('The account was removed meanwhile.', 'See mailstead account list.')
         return call.respond(`${name} is removed. Its keys stop working, and its queued mail fails.`, {
           id,
           removed: true,
@@ -168,7 +173,7 @@ async function createFrom(ctx: Context, workspaceId: string, input: NewSmtpAccou
   const { createSmtpAccount } = await import('#api/routes/new-account.ts')
   const made = await createSmtpAccount(ctx, workspaceId, input)
   if (!isRefusal(made)) return made
-  throw made.details === undefined ? new UserError(made.message) : new UsageError(optionsText(made.details))
+  throw made.details === undefined ? UserError.of(made.message) : new UsageError(optionsText(made.details))
 }
 
 function optionsText(details: readonly Detail[]): string {
@@ -181,13 +186,13 @@ function readPassword(file: string): string {
   try {
     return readFileSync(file, 'utf8').replace(/\r?\n$/, '')
   } catch (error) {
-    throw new UserError(`The password file cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new UserError(`The password file cannot be read (${reasonOf(error)}).`, 'Check --password-file.')
   }
 }
 
 async function requireAccount(db: Queryable, id: string): Promise<Account> {
   const account = isUuid(id) ? await findAccount(db, null, id) : null
-  if (account === null) throw new UserError(`No account ${id} exists. See mailstead account list.`)
+  if (account === null) throw new UserError(`No account ${id} exists.`, 'See mailstead account list.')
   return account
 }
 
@@ -214,7 +219,8 @@ function requireProvider({ config }: Context, name: string): OAuthProvider {
   if (provider !== undefined) return provider
   const known = [...providers.keys()].join(', ') || 'none'
   throw new UserError(
-    `No OAuth provider ${name} is configured; available: ${known} (docs/guides/connected-accounts.md).`,
+    `No OAuth provider ${name} is configured; available: ${known}.`,
+    'Use one of them, or add it: docs/guides/connected-accounts.md',
   )
 }
 

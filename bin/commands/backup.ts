@@ -61,7 +61,8 @@ function chooseKey(call: CommandCall, config: Config): EncryptionKey | null {
   if (recipients.length > 0) return { recipients }
   if (config.backupPassphrase !== null) return { passphrase: config.backupPassphrase }
   throw new UserError(
-    'A backup contains the keys of your domains, so it is encrypted. Make a pair of keys with ' +
+    'A backup contains the keys of your domains, so it is encrypted.',
+    'Make a pair of keys with ' +
       'mailstead backup --new-key FILE, and set BACKUP_RECIPIENTS to the public key; or use --passphrase-file. ' +
       '--plain does not encrypt.',
   )
@@ -77,7 +78,7 @@ async function writeNewKey(call: CommandCall, file: string): Promise<number> {
   try {
     writeFileSync(file, text, { mode: 0o600, flag: 'wx', flush: true })
   } catch (error) {
-    throw new UserError(`${file} cannot be written (${reasonOf(error)}).`)
+    throw new UserError(`${file} cannot be written (${reasonOf(error)}).`, 'Check the folder, or choose another one.')
   }
   return call.respond(
     `The private key is in ${file}. Without it no backup can be restored: keep copies away from this machine.\n` +

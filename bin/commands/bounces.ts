@@ -69,7 +69,7 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
     run: (call) =>
       withContext(call.io, async ({ db }) => {
         const raw = isUuid(call.argument(0)) ? await readRawReport(db, call.argument(0)) : null
-        if (raw === null) return call.fail(`No report ${call.argument(0)} exists. See mailstead bounces list.`)
+        if (raw === null) return call.fail(`No report ${call.argument(0)} exists.`, 'See mailstead bounces list.')
         const text = raw.toString('utf8')
         return call.respond(text.replaceAll(/(?![\n\t])\p{Cc}/gu, ''), { raw: raw.toString('base64') })
       }),

@@ -20,7 +20,8 @@ import type { Context } from '#src/context.ts'
 const WAIT_MS = 5 * 60_000
 const POLL_MS = 500
 
-const OFF = 'No certificates are requested: ACME_CHALLENGE is off. See the guide "Certificates".'
+const OFF = 'No certificates are requested: ACME_CHALLENGE is off.'
+const SWITCH_ON = 'Set ACME_CHALLENGE: see the guide "Certificates".'
 
 function describe(certificates: readonly CertificateStatus[]): string {
   if (certificates.length === 0) return 'There is none. Processes report what they need when they start.'
@@ -79,7 +80,7 @@ const ACTIONS: CliActions = {
     run: (call) =>
       withContext(call.io, async ({ db, config }) => {
         const certificates = await listCertificates(db)
-        const text = isAutomatic(config) || certificates.length > 0 ? describe(certificates) : OFF
+        const text = isAutomatic(config) || certificates.length > 0 ? describe(certificates) : `${OFF} ${SWITCH_ON}`
         return call.respond(text, certificates.map(certificateJson))
       }),
   },
@@ -95,9 +96,10 @@ const ACTIONS: CliActions = {
       withContext(call.io, async (ctx) => {
         const name = call.argument(0).toLowerCase()
         const use = CERTIFICATE_USES.find((one) => one === (call.option('use') ?? 'web'))
-        if (!isAutomatic(ctx.config)) return call.fail(OFF)
-        if (use === undefined) return call.fail(`--use must be ${CERTIFICATE_USES.join(' or ')}.`)
-        if (!isPublicName(name)) return call.fail(`${name} is not a public host name, such as www.example.com.`)
+        if (!isAutomatic(ctx.config)) return call.fail(OFF, SWITCH_ON)
+        if (use === undefined) return call.fail('--use is not known.', `Use ${CERTIFICATE_USES.join(' or ')}.`)
+        if (!isPublicName(name))
+          return call.fail(`${name} is not a public host name.`, 'Use one such as www.example.com.')
         await reportNeeded(ctx.db, [{ use, name, otherNames: [] }], 'operator')
         return report(call, ctx, { name, text: `A worker requests a certificate for ${name} now.` })
       }),
@@ -111,11 +113,12 @@ const ACTIONS: CliActions = {
     arguments: [0, 1],
     run: (call) =>
       withContext(call.io, async (ctx) => {
-        if (!isAutomatic(ctx.config)) return call.fail(OFF)
+        if (!isAutomatic(ctx.config)) return call.fail(OFF, SWITCH_ON)
         const name = call.arguments[0]?.toLowerCase() ?? null
-        if ((name === null) !== call.has('all')) return call.fail('Name one certificate, or add --all.')
+        if ((name === null) !== call.has('all'))
+          return call.fail('It is not clear which certificates you mean.', 'Name one, or add --all.')
         const count = await requestNow(ctx.db, name)
-        if (count === 0) return call.fail(`There is no certificate ${name ?? ''}. See mailstead certificate list.`)
+        if (count === 0) return call.fail(`There is no certificate ${name ?? ''}.`, 'See mailstead certificate list.')
         return report(call, ctx, { name, text: 'A worker requests it now.' })
       }),
   },
@@ -128,9 +131,9 @@ const ACTIONS: CliActions = {
     run: (call) =>
       withContext(call.io, async ({ db }) => {
         const name = call.argument(0).toLowerCase()
-        if (!call.has('yes')) return call.fail(`The key of ${name} will be gone. If you mean it, add --yes.`)
+        if (!call.has('yes')) return call.fail(`The key of ${name} will be gone.`, 'If you mean it, add --yes.')
         if ((await removeCertificate(db, name)) === 0)
-          return call.fail(`There is no certificate ${name}. See mailstead certificate list.`)
+          return call.fail(`There is no certificate ${name}.`, 'See mailstead certificate list.')
         return call.respond(`${name} is removed. Processes that have it use it until they are restarted.`, {
           name,
           removed: true,

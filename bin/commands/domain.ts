@@ -38,8 +38,10 @@ const ACTIONS: CliActions = {
       return withContext(call.io, async (ctx) => {
         const workspace = await requireWorkspace(ctx.db, workspaceText)
         const added = await addDomain(ctx, { workspaceId: workspace.id, name, region, dkimRecords })
-        if (added.kind === 'invalid') return call.fail(added.reason)
-        if (!('domain' in added)) return call.fail('The workspace no longer exists.')
+        if (added.kind === 'invalid')
+          return call.fail(`${name} is not added: ${added.reason}.`, 'Use a domain such as mail.example.com.')
+        if (!('domain' in added))
+          return call.fail('The workspace was deleted meanwhile.', 'See mailstead workspace list.')
         const { domain } = added
         const present = `The workspace has ${name} already (${domain.id}, ${domain.status}).`
         const head = added.kind === 'added' ? `Domain ${name} (${domain.id}) is added.` : present
@@ -82,19 +84,20 @@ const ACTIONS: CliActions = {
       return withContext(call.io, async (ctx) => {
         const { workspaceId, id } = await requireDomain(ctx.db, text, call.option('workspace'))
         const rotation = await rotateDkimKeys(ctx, { workspaceId, id, delegate: call.has('delegate') })
-        if (rotation.kind === 'not-found') return call.fail(`${text} was removed meanwhile.`)
+        if (rotation.kind === 'not-found')
+          return call.fail(`${text} was removed meanwhile.`, 'See mailstead domain list.')
         const { kind, domain } = rotation
         if (kind === 'not-verified')
           return call.fail(
-            `${domain.domain} is ${domain.status}: its keys are not in use yet. Publish its records, then run ` +
-              `mailstead domain verify ${domain.domain}`,
+            `${domain.domain} is ${domain.status}: its keys are not in use yet.`,
+            `Publish its records, then run mailstead domain verify ${domain.domain}`,
           )
         if (kind === 'no-zone')
-          return call.fail('DKIM_ZONE is not set. Set it to a zone of yours first: docs/guides/dkim-rotation.md')
+          return call.fail('DKIM_ZONE is not set.', 'Set it to a zone of yours first: docs/guides/dkim-rotation.md')
         if (kind === 'too-soon')
           return call.fail(
-            `The previous keys of ${domain.domain} still verify mail in transit. Run this again after ` +
-              `${new Date(rotation.untilMs).toISOString().slice(0, 10)}.`,
+            `The previous keys of ${domain.domain} still verify mail in transit.`,
+            `Run this again after ${new Date(rotation.untilMs).toISOString().slice(0, 10)}.`,
           )
         const head = kind === 'begun' ? 'New DKIM keys are created.' : 'A key rotation is in progress.'
         const what =
@@ -131,7 +134,8 @@ const ACTIONS: CliActions = {
       const text = isUuid(call.argument(0)) ? call.argument(0) : readName(call.argument(0))
       return withContext(call.io, async (ctx) => {
         const { id, domain, workspaceId } = await requireDomain(ctx.db, text, call.option('workspace'))
-        if (!(await removeDomain(ctx, workspaceId, id))) return call.fail(`${text} was removed meanwhile.`)
+        if (!(await removeDomain(ctx, workspaceId, id)))
+          return call.fail(`${text} was removed meanwhile.`, 'See mailstead domain list.')
         return call.respond(`${domain} is removed. Its keys stop working, and its queued mail fails.`, {
           id,
           removed: true,
@@ -185,10 +189,10 @@ async function requireDomain(db: Queryable, text: string, workspaceText: string 
   const workspaceId = workspaceText === null ? null : (await requireWorkspace(db, workspaceText)).id
   const [domain, ...others] = await searchDomains(db, text, workspaceId)
   if (domain === undefined)
-    throw new UserError(`No domain ${text} exists. See mailstead domain list; add one with mailstead domain add.`)
+    throw new UserError(`No domain ${text} exists.`, 'See mailstead domain list; add one with mailstead domain add.')
   if (others.length === 0) return domain
   const claims = [domain, ...others].map((one) => `  ${one.workspaceId} (${one.status})`)
-  throw new UserError(`Several workspaces have ${text}. Select one with --workspace:\n${claims.join('\n')}`)
+  throw new UserError(`Several workspaces have ${text}.`, `Select one with --workspace:\n${claims.join('\n')}`)
 }
 
 function report(call: CommandCall, { kind, checks, domain }: Omit<Verification, 'notifications'>): number {

@@ -26,7 +26,11 @@ const EXPLAIN: CliAction = {
       const plans = loadPlans(config.plansFile)
       const means = { db, redis: findRedis(ctx), plans, retryScale, reconcileSeconds, shapingFile }
       const explanation = await explainMessage(means, null, id, new Date(ctx.clock.now()))
-      if (explanation === null) return call.fail(`No message ${call.argument(0)} exists.`)
+      if (explanation === null)
+        return call.fail(
+          `No message ${call.argument(0)} exists.`,
+          'Check the id. Messages are deleted after MESSAGE_RETENTION_DAYS: see mailstead retention list.',
+        )
       return call.respond(formatText(explanation), toJson(explanation))
     })
   },

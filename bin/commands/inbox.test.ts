@@ -259,6 +259,6 @@ Text
     assert.match(none.stderr, /Mailstead is not running with the data in/)
     const away = await inbox([], { DATABASE_URL: 'postgres://x@localhost/x?host=/nonexistent' })
     assert.strictEqual(away.code, 1)
-    assert.match(away.stderr, /^mailstead: the database cannot be reached \(/)
+    assert.match(away.stderr, /^mailstead: The database cannot be reached \(/)
   })
 })

@@ -36,7 +36,10 @@ const ACTION: CliAction = {
       return await (wanted === null ? list(db, call, limit) : show(db, call, wanted))
     } catch (error) {
       throw isDatabaseAway(error)
-        ? new UserError(`the database cannot be reached (${error instanceof Error ? error.message : String(error)})`)
+        ? new UserError(
+            `The database cannot be reached (${error instanceof Error ? error.message : String(error)}).`,
+            'Check that it runs, and DATABASE_URL.',
+          )
         : error
     } finally {
       await db.close()
@@ -63,6 +66,7 @@ async function show(db: Db, call: CommandCall, id: string): Promise<number> {
   if (mail === null) {
     return call.fail(
       id === 'last' ? 'The sandbox has received nothing yet.' : `The sandbox has no mail ${JSON.stringify(id)}.`,
+      id === 'last' ? 'Send a message first: mailstead demo' : 'See mailstead inbox.',
     )
   }
   const [parsed, events] = await Promise.all([

@@ -103,7 +103,7 @@ const ACTIONS: CliActions = {
       const id = call.argument(0)
       if (!isUuid(id)) throw new UsageError(`${JSON.stringify(id)} is not a key id; see mailstead key list`)
       return withContext(call.io, async ({ db }) => {
-        if (!(await deactivateKey(db, id))) return call.fail(`No key ${id} exists. See mailstead key list.`)
+        if (!(await deactivateKey(db, id))) return call.fail(`No key ${id} exists.`, 'See mailstead key list.')
         return call.respond(`The key ${id} is deactivated and stops working now.`, { id, is_active: false })
       })
     },
@@ -192,7 +192,7 @@ async function create({ db, config }: Context, call: CommandCall, options: KeyOp
     options.kind === 'admin'
       ? await createKey(db, { ...common, kind: 'admin', scopes: options.scopes })
       : await createKey(db, { ...common, kind: 'regular', ...(await resolveSender({ db }, workspace.id, options)) })
-  if (key.kind !== 'created') return call.fail(describeRefusal(key))
+  if (key.kind !== 'created') return call.fail(...describeRefusal(key))
   const text = `${options.kind === 'admin' ? 'Admin' : 'Sending'} key ${key.id}, shown this once:\n${key.secretKey}`
   return call.respond(text, {
     id: key.id,
@@ -222,27 +222,27 @@ async function requireDomainId({ db }: Pick<Context, 'db'>, workspaceId: string,
   const domain = await findDomain(db, workspaceId, text)
   if (domain !== null) return domain.id
   throw new UserError(
-    `The workspace has no domain ${JSON.stringify(text)}. ` +
-      `Add it: mailstead domain add --workspace ${workspaceId} ${text}`,
+    `The workspace has no domain ${JSON.stringify(text)}.`,
+    `Add it: mailstead domain add --workspace ${workspaceId} ${text}`,
   )
 }
 
-function describeRefusal(refusal: Exclude<CreatedKey, { kind: 'created' }>): string {
+function describeRefusal(refusal: Exclude<CreatedKey, { kind: 'created' }>): readonly [problem: string, next: string] {
   if (refusal.kind === 'too-many-admin-keys') {
-    return (
-      `The workspace has the maximum of ${refusal.max} admin keys. ` +
-      'Deactivate one first: mailstead key list, mailstead key deactivate ID'
-    )
+    return [
+      `The workspace has the maximum of ${refusal.max} admin keys.`,
+      'Deactivate one first: mailstead key list, mailstead key deactivate ID',
+    ]
   }
   if (refusal.kind === 'domain-not-verified') {
     const { domain, status } = refusal
-    return (
-      `The domain ${domain} is ${status}, not verified. Publish its records and run ` +
-      `mailstead domain verify ${domain}, or add --trust if you know that it is yours.`
-    )
+    return [
+      `The domain ${domain} is ${status}, not verified.`,
+      `Publish its records and run mailstead domain verify ${domain}, or add --trust if you know that it is yours.`,
+    ]
   }
-  if (refusal.kind === 'no-account') return 'The workspace has no such account. See mailstead account list.'
-  return 'The workspace or the domain no longer exists.'
+  if (refusal.kind === 'no-account') return ['The workspace has no such account.', 'See mailstead account list.']
+  return ['The workspace or the domain was removed meanwhile.', 'See mailstead domain list.']
 }
 
 function formatState(row: KeyRow): string {

@@ -40,7 +40,8 @@ const ACTIONS: CliActions = {
       return withContext(call.io, async ({ db }) => {
         const reason = call.option('reason') ?? 'blocked by the operator'
         const blocked = await blockLink(db, { ...target, reason, blockedBy: operatorName() })
-        if (blocked === null) return call.fail('Too many links are blocked. Block their hosts, and unblock the links.')
+        if (blocked === null)
+          return call.fail('Too many links are blocked.', 'Block their hosts, and unblock the links.')
         const text = `${shown(target)} is blocked, in all mail, within 5 seconds.`
         return call.respond(text, { blocked: target.subject, kind: target.kind, reason })
       })
@@ -55,7 +56,7 @@ const ACTIONS: CliActions = {
       const target = readTarget(call)
       return withContext(call.io, async ({ db }) => {
         if (!(await unblockLink(db, target)))
-          return call.fail(`${shown(target)} is not blocked. See mailstead link list.`)
+          return call.fail(`${shown(target)} is not blocked.`, 'See mailstead link list.')
         return call.respond(`${shown(target)} works again.`, { unblocked: target.subject, kind: target.kind })
       })
     },

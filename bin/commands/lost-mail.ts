@@ -40,7 +40,10 @@ const ACTION: CliAction = {
     withContext(call.io, async (ctx) => {
       const since = await readLostSince(ctx.db)
       if (since === null)
-        return call.fail('No restore is known: the database was never found to be older than the mail sent.')
+        return call.fail(
+          'No restore is known: the database was never found to be older than the mail sent.',
+          'If you have just restored a backup, start Mailstead, then repeat this.',
+        )
       const origin = { since, addressKey: ctx.config.logAddressKey }
       const sent: SentRecipient[] = []
       for (const file of call.arguments)
@@ -77,7 +80,7 @@ async function* readAttempts(file: string): AsyncGenerator<LoggedAttempt[]> {
     yield held
   } catch (error) {
     throw error instanceof Error && 'code' in error
-      ? new UserError(`${file} cannot be read (${reasonOf(error)}).`)
+      ? new UserError(`${file} cannot be read (${reasonOf(error)}).`, 'Check its name and its permissions.')
       : error
   }
 }

@@ -14,7 +14,7 @@ const DRAIN_WAIT_MS = 45_000
 const POLL_MS = 500
 
 const notFound = (call: CommandCall): number =>
-  call.fail(`No node is called ${call.argument(0)}. See mailstead node list.`)
+  call.fail(`No node is called ${call.argument(0)}.`, 'See mailstead node list.')
 
 function describeNodes(nodes: readonly Node[]): string {
   if (nodes.length === 0) return 'No process has reported yet.'
@@ -69,8 +69,8 @@ const ACTIONS: CliActions = {
         if (!call.has('wait')) return call.respond(`${name} is being drained. See mailstead node list.`, result)
         if ((await awaitDrained(db, name)) !== null) return call.respond(`${name} is drained.`, result)
         return call.fail(
-          `${name} is not drained yet. See mailstead node list. ` +
-            `If nothing runs there any more: mailstead node forget ${name} --yes`,
+          `${name} is not drained yet.`,
+          `See mailstead node list. If nothing runs there any more: mailstead node forget ${name} --yes`,
         )
       }),
   },
@@ -100,13 +100,14 @@ const ACTIONS: CliActions = {
         if (!call.has('yes'))
           return call.fail(
             `Nothing may run on ${name} any more: its ${countText(node.leased, 'claimed recipient')} would be sent ` +
-              'twice. If it is gone for good, add --yes.',
+              'twice.',
+            'If it is gone for good, add --yes.',
           )
         const result = await forgetNode(db, name)
         if (result === 'running')
           return call.fail(
-            `A process on ${name} has reported within ${SILENT_SECONDS} s. ` +
-              `Stop it first, or run: mailstead node drain ${name}`,
+            `A process on ${name} has reported within ${SILENT_SECONDS} s.`,
+            `Stop it first, or run: mailstead node drain ${name}`,
           )
         return result === 'not-found'
           ? notFound(call)

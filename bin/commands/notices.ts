@@ -55,7 +55,7 @@ const ACK: CliAction = {
         by: operatorName(),
         now: new Date(clock.now()),
       })
-      if (done === 0 && word !== 'all') return call.fail('No open notice has this id. See mailstead notices.')
+      if (done === 0 && word !== 'all') return call.fail('No open notice has this id.', 'See mailstead notices.')
       return call.respond(
         `${countText(done, 'notice')} acknowledged. If a problem occurs again, a new notice appears.`,
         {

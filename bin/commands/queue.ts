@@ -62,7 +62,7 @@ const named = ({ kind, subject }: SuspensionTarget): string =>
 async function resumeSuspendedReceiver(ctx: Context, call: CommandCall, receiver: string): Promise<number> {
   await notifyRedis(ctx, call)
   if ((await resumeReceiver(ctx, receiver)) === 0)
-    return call.fail(`The receiver ${receiver} is not suspended. See mailstead queue status.`)
+    return call.fail(`The receiver ${receiver} is not suspended.`, 'See mailstead queue status.')
   await recordAction(ctx, { verb: 'resume', subject: { receiver }, reason: '', by: operatorName() }, 'done')
   return call.respond(`Mail to ${receiver} is sent again.`, { resumed: receiver, kind: 'receiver' })
 }
@@ -139,7 +139,7 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
         const stopped = await readSuspensionTarget(call, ctx)
         await notifyRedis(ctx, call)
         if (!(await resume(ctx, stopped)))
-          return call.fail(`${stopped.subject} is not suspended. See mailstead queue status.`)
+          return call.fail(`${stopped.subject} is not suspended.`, 'See mailstead queue status.')
         await recordAction(
           ctx,
           { verb: 'resume', subject: { [stopped.kind]: stopped.subject }, reason: '', by: operatorName() },

@@ -105,7 +105,8 @@ const ACTIONS: CliActions = {
     run: (call) =>
       withContext(call.io, async ({ db }) => {
         const subject = await readSubject(db, call)
-        if (!(await deleteRule(db, subject))) return call.fail('There is no such rule. See mailstead retention list.')
+        if (!(await deleteRule(db, subject)))
+          return call.fail('There is no such rule.', 'See mailstead retention list.')
         return call.respond('The rule is removed.', {
           removed: true,
           ...('plan' in subject ? subject : { workspace_id: subject.workspaceId }),

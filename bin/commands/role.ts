@@ -56,7 +56,7 @@ export async function runRole(
     setTimeout(() => process.exit(0), LEFTOVER_MS).unref()
     return 0
   } catch (error) {
-    throw error instanceof UnsuitableStoreError ? new UserError(error.message) : error
+    throw error instanceof UnsuitableStoreError ? UserError.of(error.message) : error
   } finally {
     removePid(file)
     if (process.connected) process.disconnect()

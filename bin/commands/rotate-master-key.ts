@@ -173,12 +173,12 @@ const ACTIONS: CliActions = {
         const key = findKey(call, keys)
         const counts = await countByKey(db)
         const values = (counts.get(idOf(key)) ?? 0) + (counts.get(null) ?? 0)
-        if (values > 0) return call.fail(`${countText(values, 'value')} may need this key. Run first: ${RUN}`)
+        if (values > 0) return call.fail(`${countText(values, 'value')} may need this key.`, `Run first: ${RUN}`)
         if (!call.has('yes'))
           return call.fail(
             'Mail that was sent before the key was replaced has links and return-paths that need it: ' +
-              'unsubscribe links would fail, and late bounces would not be counted. If that mail is old ' +
-              'enough, or the key has become known, add --yes.',
+              'unsubscribe links would fail, and late bounces would not be counted.',
+            'If that mail is old enough, or the key has become known, add --yes.',
           )
         return change(
           call,

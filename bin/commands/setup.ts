@@ -44,10 +44,11 @@ export function run(args: string[], io?: CommandIo): Promise<number> {
 
 async function runSetup(call: CommandCall): Promise<number> {
   const file = settingsFileOf(call.io.env)
-  if (file === null) throw new UsageError('SETTINGS_FILE is none')
+  if (file === null)
+    throw new UsageError('SETTINGS_FILE is none, so there is no file to write: unset it, or name a file')
   const isThere = existsSync(file)
   if (isThere && !call.has('replace'))
-    return call.fail(`${file} exists and was not changed. To write a new one and keep the old one: --replace`)
+    return call.fail(`${file} exists and was not changed.`, 'Add --replace to write a new one and keep the old one.')
   const old = isThere ? parseSettings(readFileSync(file, 'utf8'), file) : {}
   const answers = readAnswers(call) ?? (await askQuestions(call.io, old))
   const settings = { ...old, ...answers }
@@ -72,7 +73,8 @@ function readAnswers(call: CommandCall): SavedSettings | null {
   try {
     return parseSettings(readFileSync(name === '-' ? 0 : name, 'utf8'), '--answers')
   } catch (error) {
-    if (error instanceof Error && 'code' in error) throw new UserError(`--answers cannot be read: ${error.message}`)
+    if (error instanceof Error && 'code' in error)
+      throw new UserError(`--answers cannot be read (${error.message}).`, 'Check the name of the file.')
     throw error
   }
 }

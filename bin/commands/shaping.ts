@@ -99,7 +99,7 @@ const ACTIONS: CliActions = {
     run: (call) =>
       withContext(call.io, async (ctx) => {
         const resumed = await resumeReceiver(ctx, call.argument(0))
-        if (resumed === 0) return call.fail(`${call.argument(0)} is not suspended. See mailstead shaping status.`)
+        if (resumed === 0) return call.fail(`${call.argument(0)} is not suspended.`, 'See mailstead shaping status.')
         return call.respond(`Mail to ${call.argument(0)} is sent again.`, { resumed })
       }),
   },
@@ -140,7 +140,10 @@ function readValidFile(call: CommandCall, file: string): Shaping | null {
   const problems = lintShaping(text)
   const read = readShaping(text)
   if (read.kind === 'shaping' && problems.length === 0) return read.shaping
-  call.fail(problems.map((one) => problemLine(file, one)).join('\n'))
+  call.fail(
+    `${problems.map((one) => problemLine(file, one)).join('\n')}\n`,
+    'Correct the file: docs/guides/traffic-shaping.md',
+  )
   return null
 }
 

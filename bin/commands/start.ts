@@ -136,9 +136,12 @@ async function choosePort(config: Config): Promise<Config> {
 function describePortError(port: number, error: unknown): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : ''
   if (code === 'EADDRINUSE')
-    return new UserError(`Port ${port} is in use by another program. Choose another: HTTP_PORT=${port + 1} npm start`)
+    return new UserError(
+      `Port ${port} is in use by another program.`,
+      `Choose another: HTTP_PORT=${port + 1} npm start`,
+    )
   if (code === 'EACCES')
-    return new UserError(`This user may not listen on port ${port}. Choose one above 1023: HTTP_PORT=3000 npm start`)
+    return new UserError(`This user may not listen on port ${port}.`, 'Choose one above 1023: HTTP_PORT=3000 npm start')
   return error
 }
 
@@ -149,14 +152,14 @@ function lockData({ dataDir }: Config): DataLock {
     const lock = acquireLock(file)
     if (typeof lock !== 'number') return lock
     throw new UserError(
-      `Mailstead is already running with the data in ${dataDir} (process ${lock}). ` +
-        'Stop it first, or set DATA_DIR to another folder.',
+      `Mailstead is already running with the data in ${dataDir} (process ${lock}).`,
+      'Stop it first, or set DATA_DIR to another folder.',
     )
   } catch (error) {
     if (error instanceof UserError) throw error
     throw new UserError(
-      `The data folder ${dataDir} cannot be used: ${reasonOf(error)}. ` +
-        'Set DATA_DIR to a folder that this user can write.',
+      `The data folder ${dataDir} cannot be used: ${reasonOf(error)}.`,
+      'Set DATA_DIR to a folder that this user can write.',
     )
   }
 }
@@ -169,12 +172,13 @@ async function migrateWhenReachable(databaseUrl: string, stop: AbortSignal): Pro
       await migrate(databaseUrl)
       return
     } catch (error) {
-      if (error instanceof UnsuitableStoreError) throw new UserError(error.message)
+      if (error instanceof UnsuitableStoreError) throw UserError.of(error.message)
       if (!isDatabaseAway(error) || stop.aborted) throw error
       const reason = reasonOf(error)
       if (Date.now() > end)
         throw new UserError(
-          `PostgreSQL at ${describeDatabaseUrl(databaseUrl)} cannot be reached (${reason}). Check DATABASE_URL.`,
+          `PostgreSQL at ${describeDatabaseUrl(databaseUrl)} cannot be reached (${reason}).`,
+          'Check DATABASE_URL.',
         )
       if (!isReported) printLine(`Waiting for PostgreSQL at ${describeDatabaseUrl(databaseUrl)} (${reason})...`)
     }
@@ -200,7 +204,10 @@ async function awaitReady({ httpPort, httpHost, nodeName }: Config, stop: AbortS
       // not listening yet
     }
   }
-  throw new UserError(`Mailstead started but did not become ready: ${last}`)
+  throw new UserError(
+    `Mailstead started but did not become ready: ${last}`,
+    'See the logs in data/log, then run mailstead doctor.',
+  )
 }
 
 function isReadyButDrained(body: string): boolean {

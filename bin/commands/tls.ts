@@ -57,7 +57,7 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
       withContext(call.io, async ({ db }) => {
         const domain = readDomain(call)
         const isRemoved = await removeTlsRule(db, domain)
-        if (!isRemoved) return call.fail(`No rule for ${domain} exists. See mailstead tls list.`)
+        if (!isRemoved) return call.fail(`No rule for ${domain} exists.`, 'See mailstead tls list.')
         return call.respond(`The rule for ${domain} is removed; the domain's own policy (DANE, MTA-STS) applies.`, {
           unset: domain,
         })

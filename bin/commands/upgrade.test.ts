@@ -86,7 +86,7 @@ describe('mailstead upgrade', function () {
   })
 
   it('undoes migrations only without processes, and only on purpose', async () => {
-    assert.match((await call('--undo-to', '058-nodes', '--yes')).err, /stop all roles first/)
+    assert.match((await call('--undo-to', '058-nodes', '--yes')).err, /Stop all roles first/)
     await client.query('DELETE FROM node_processes')
     assert.match((await call('--undo-to', '058-nodes')).err, /Add --yes/)
     assert.match((await call('--undo-to', '058-nodes', '--yes')).out, /Undone: .*059-delegated-keys\.ts/)

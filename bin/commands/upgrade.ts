@@ -105,7 +105,8 @@ function planJson(plan: UpgradePlan): object {
 /** Migrates, and with --wait until the last process of an earlier version has ended. */
 async function upgrade(call: CommandCall, databaseUrl: string): Promise<number> {
   const before = await readPlan(databaseUrl)
-  if (before.problems.length > 0) return call.fail(before.problems.join('\n'))
+  if (before.problems.length > 0)
+    return call.fail(`${before.problems.join('\n')}\n`, 'See mailstead upgrade --plan, and docs/guides/upgrading.md.')
   const say = (line: string): void => call.io.err(`${line}\n`)
   const applied: string[] = []
   let reported = ''
@@ -146,9 +147,10 @@ async function undo(call: CommandCall, databaseUrl: string, after: string): Prom
   if (running.length > 0)
     return call.fail(
       `${countText(running.length, 'process', 'processes')} run and need these migrations. Going back to the ` +
-        'previous minor version needs no undo. To undo them nevertheless, stop all roles first.',
+        'previous minor version needs no undo.',
+      'Stop all roles first to undo them nevertheless.',
     )
-  if (!call.has('yes')) return call.fail('Undoing migrations deletes data. See mailstead upgrade --plan. Add --yes.')
+  if (!call.has('yes')) return call.fail('Undoing migrations deletes data.', 'See mailstead upgrade --plan. Add --yes.')
   const undone = await undoMigrations(databaseUrl, last)
   return call.respond(`Undone: ${undone.join(', ') || 'nothing'}.`, { undone })
 }

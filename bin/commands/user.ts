@@ -46,7 +46,7 @@ const ACTIONS: CliActions = {
           if (workspaceId !== null && role !== null) await addMember(tx, { workspaceId, userId: id }, role)
           return createReset(tx, id)
         })
-        if (reset === null) return call.fail(`A user with the address ${email} exists. See mailstead user list.`)
+        if (reset === null) return call.fail(`A user with the address ${email} exists.`, 'See mailstead user list.')
         const link = resetLink(config, reset.token)
         return call.respond(`User ${id} (${email}). ${linkText(link, reset.expiresAt)}`, {
           id,
@@ -124,7 +124,7 @@ const ACTIONS: CliActions = {
       withContext(call.io, async ({ db }) => {
         const user = await requireUser({ db }, call.argument(0))
         const result = await disableUser(db, user.id)
-        if (result !== 'changed') return call.fail(REFUSALS[result])
+        if (result !== 'changed') return call.fail(...REFUSALS[result])
         return call.respond(`${user.email} is disabled and signed out. To undo: mailstead user enable ${user.email}`, {
           disabled: user.id,
         })
@@ -153,17 +153,17 @@ const ACTIONS: CliActions = {
       return withContext(call.io, async ({ db }) => {
         const user = await requireUser({ db }, call.argument(0))
         const result = await deleteUser(db, user.id)
-        if (result !== 'changed') return call.fail(REFUSALS[result])
+        if (result !== 'changed') return call.fail(...REFUSALS[result])
         return call.respond(`${user.email} is deleted.`, { deleted: user.id })
       })
     },
   },
 }
 
-const REFUSALS: Readonly<Record<Exclude<UserDeletion, 'changed'>, string>> = {
-  'not-found': 'The user was deleted meanwhile.',
-  'last-operator': 'This is the last operator who can sign in. Create another: mailstead user invite --operator',
-  'last-owner': 'The user is the last owner of a workspace. Invite another owner first: mailstead user invite',
+const REFUSALS: Readonly<Record<Exclude<UserDeletion, 'changed'>, readonly [problem: string, next: string]>> = {
+  'not-found': ['The user was deleted meanwhile.', 'See mailstead user list.'],
+  'last-operator': ['This is the last operator who can sign in.', 'Create another: mailstead user invite --operator'],
+  'last-owner': ['The user is the last owner of a workspace.', 'Invite another owner first: mailstead user invite'],
 }
 
 interface UserRights {
@@ -190,7 +190,7 @@ function readEmail(call: CommandCall): string {
 
 async function requireUser({ db }: Pick<Context, 'db'>, text: string): Promise<User> {
   const user = await findUser(db, isUuid(text) ? { id: text } : { email: text })
-  if (user === null) throw new UserError(`There is no user ${JSON.stringify(text)}. See mailstead user list.`)
+  if (user === null) throw new UserError(`There is no user ${JSON.stringify(text)}.`, 'See mailstead user list.')
   return user
 }
 

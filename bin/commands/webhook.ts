@@ -152,7 +152,8 @@ function readChange(call: CommandCall): Record<string, unknown> {
     description: call.option('description'),
     is_active: call.has('enable') ? true : call.has('disable') ? false : null,
   })
-  if (Object.keys(change).length === 0) throw new UsageError('nothing to change')
+  if (Object.keys(change).length === 0)
+    throw new UsageError('nothing to change: give --url, --events, --description, --enable or --disable')
   return change
 }
 

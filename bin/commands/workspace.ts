@@ -92,7 +92,7 @@ const ACTIONS: CliActions = {
         await waitUntilReady(ctx.redis, REDIS_WAIT_MS)
         await deleteCounts(ctx.db, id)
         if (!(await resume(ctx, { kind: 'workspace', subject: id })))
-          return call.fail(`${id} is not paused or suspended.`)
+          return call.fail(`${id} is not paused or suspended.`, 'See what holds mail back: mailstead queue status')
         return call.respond(`${id} is resumed: its mail is sent again.`, { resumed: id })
       }),
   },

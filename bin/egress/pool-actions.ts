@@ -131,7 +131,7 @@ type PoolContext = Parameters<typeof addPool>[0]
 function change(call: CommandCall, act: (ctx: PoolContext) => Promise<string | null>, text: string): Promise<number> {
   return withContext(call.io, async (ctx) => {
     const reason = await act(ctx)
-    if (reason !== null) return call.fail(`Nothing changed: ${reason}.`)
+    if (reason !== null) return call.fail(`Nothing changed: ${reason}.`, 'See mailstead egress pool list.')
     return call.respond(text, { done: text })
   })
 }

@@ -37,7 +37,8 @@ export const SOURCE_ACTIONS: CliActions = {
       }
       return withContext(call.io, async (ctx) => {
         const added = await addSource(ctx, order)
-        if (added.kind === 'refused') return call.fail(`The source is not added: ${added.reason}.`)
+        if (added.kind === 'refused')
+          return call.fail(`The source is not added: ${added.reason}.`, 'See mailstead egress source list.')
         const pools = added.source.pools.map(({ pool }) => pool).join(', ')
         const when =
           `It sends as soon as an outbound machine has the address ${order.address}; ` +
@@ -135,7 +136,7 @@ function change(
 }
 
 function noSource(call: CommandCall): number {
-  return call.fail(`No source ${call.argument(0)} exists. See mailstead egress source list.`)
+  return call.fail(`No source ${call.argument(0)} exists.`, 'See mailstead egress source list.')
 }
 
 function readRegion(text: string | null): Region {

@@ -48,7 +48,7 @@ const QUESTIONS: readonly Question[] = [
 /** @throws UserError if there is no terminal. */
 export async function askQuestions(io: CommandIo, old: SavedSettings): Promise<SavedSettings> {
   if (!process.stdin.isTTY)
-    throw new UserError('There is no terminal to ask on. Give the answers in a file: mailstead setup --answers FILE')
+    throw new UserError('There is no terminal to ask on.', 'Give the answers in a file: mailstead setup --answers FILE')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
     const answers: Record<string, string> = {}

@@ -6,6 +6,8 @@ import { closeSync, fsyncSync, linkSync, mkdirSync, openSync, renameSync, rmSync
 import { dirname } from 'node:path'
 import { reasonOf, UserError } from '#bin/supervisor/user-error.ts'
 
+const WRITABLE = 'Create the folder and allow this user to write to it, or set SETTINGS_FILE to another file.'
+
 /** @throws UserError if the file exists or cannot be written; then nothing is changed. */
 export function writeNewFile(file: string, text: string): void {
   const draft = `${file}.${process.pid}.new`
@@ -21,7 +23,7 @@ export function writeNewFile(file: string, text: string): void {
     }
     linkSync(draft, file)
   } catch (error) {
-    throw new UserError(`${file} cannot be written: ${reasonOf(error)}`)
+    throw new UserError(`${file} cannot be written (${reasonOf(error)}).`, WRITABLE)
   } finally {
     rmSync(draft, { force: true })
   }
@@ -36,7 +38,7 @@ export function replaceFile(file: string, text: string): string {
   try {
     renameSync(file, kept)
   } catch (error) {
-    throw new UserError(`${file} cannot be renamed: ${reasonOf(error)}`)
+    throw new UserError(`${file} cannot be renamed (${reasonOf(error)}).`, WRITABLE)
   }
   try {
     writeNewFile(file, text)

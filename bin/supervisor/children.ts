@@ -172,7 +172,8 @@ async function startRole(role: RoleProcess, environment: RoleEnvironment): Promi
   signal.removeEventListener('abort', cancel)
   if (ready === null)
     throw new UserError(
-      `${role.name} did not start (${await started.exited}). Last lines of ${logFile}:\n${lastLines(logFile, 5)}`,
+      `${role.name} did not start (${await started.exited}). Last lines of ${logFile}:\n${lastLines(logFile, 5)}\n`,
+      'Correct what they report, then start again.',
     )
   return { ...started, announced: ready.announced }
 }

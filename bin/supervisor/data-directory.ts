@@ -61,8 +61,8 @@ export function openStoreDirectory(dataDir: string, say: PrintLine, group: numbe
   const present = lstatSync(path, { throwIfNoEntry: false }) !== undefined
   if (present && !existsSync(path)) {
     throw new UserError(
-      `${path} points to ${readlinkSync(path)}, which does not exist. ` +
-        'Restore it, or remove the link to start without data.',
+      `${path} points to ${readlinkSync(path)}, which does not exist.`,
+      'Restore it, or remove the link to start without data.',
     )
   }
   const account = chooseAccount(path)
@@ -71,8 +71,8 @@ export function openStoreDirectory(dataDir: string, say: PrintLine, group: numbe
   ensureAccess(dir, { account, group })
   if (!canEnter(dir, account)) {
     throw new UserError(
-      `User ${account?.name ?? process.getuid?.()} cannot enter ${dir}, where PostgreSQL and Redis store their data. ` +
-        'Allow it to enter all parent folders (chmod o+x).',
+      `User ${account?.name ?? process.getuid?.()} cannot enter ${dir}, where PostgreSQL and Redis store their data.`,
+      'Allow it to enter all parent folders (chmod o+x).',
     )
   }
   return { dir, account, sockets: openSockets(dir, { account, group, isInherited: true }), socketGroup: group }
@@ -105,8 +105,8 @@ function createStoreDirectory(path: string, account: SystemAccount | null, say: 
     createPrivateDirectory(target, account)
   } catch (error) {
     throw new UserError(
-      `User ${account?.name} cannot enter ${path}, and ${SYSTEM_DIR} cannot be used instead (${reasonOf(error)}). ` +
-        'Set DATA_DIR to a folder that every user can enter.',
+      `User ${account?.name} cannot enter ${path}, and ${SYSTEM_DIR} cannot be used instead (${reasonOf(error)}).`,
+      'Set DATA_DIR to a folder that every user can enter.',
     )
   }
   symlinkSync(target, path)
@@ -121,8 +121,8 @@ function ensureAccess(dir: string, access: FolderAccess): void {
     chownSync(dir, account.uid, group ?? account.gid)
   else if (uid !== me) {
     throw new UserError(
-      `${dir} belongs to user ${uid}: Mailstead was started as root or as another user before. ` +
-        `Start it as that user, or change the owner: chown -R ${me} ${dir}`,
+      `${dir} belongs to user ${uid}: Mailstead was started as root or as another user before.`,
+      `Start it as that user, or change the owner: chown -R ${me} ${dir}`,
     )
   }
   if ((mode & 0o7777) !== modeOf(access)) chmodSync(dir, modeOf(access))

@@ -25,7 +25,7 @@ export function requireStoreUrls(
   ]
   if (missing.length > 0)
     throw new UserError(
-      `${missing.join(' and ')} must be set: this package contains neither PostgreSQL nor Redis ` +
-        '(docs/guides/installing.md; compose.yaml runs both).',
+      `${missing.join(' and ')} must be set: this package contains neither PostgreSQL nor Redis.`,
+      'See docs/guides/installing.md; compose.yaml runs both.',
     )
 }

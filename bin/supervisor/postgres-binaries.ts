@@ -36,13 +36,13 @@ export function findPostgres(account: SystemAccount | null, dataMajor: number | 
   if (found.length === 0) {
     throw new UserError(
       `PostgreSQL ${MIN_MAJOR} or newer is not installed, and no package exists for ` +
-        `${process.platform}-${process.arch}. Set DATABASE_URL to your own PostgreSQL, or install it ` +
-        '(Debian: apt-get install postgresql).',
+        `${process.platform}-${process.arch}.`,
+      'Set DATABASE_URL to your own PostgreSQL, or install it (Debian: apt-get install postgresql).',
     )
   }
   throw new UserError(
-    `The data were written by PostgreSQL ${dataMajor}, and this machine has only ${[...new Set(found)].join(', ')}. ` +
-      `Install PostgreSQL ${dataMajor} as well, or dump the data with it (pg_dumpall) and restore into a new DATA_DIR.`,
+    `The data were written by PostgreSQL ${dataMajor}, and this machine has only ${[...new Set(found)].join(', ')}.`,
+    `Install PostgreSQL ${dataMajor} as well, or dump the data with it (pg_dumpall) and restore into a new DATA_DIR.`,
   )
 }
 

@@ -63,7 +63,10 @@ export async function startPostgres(options: PostgresOptions): Promise<PostgresS
   const state = await awaitReady(server, () => isReady(dir, server.pid), { ms: READY_MS, signal })
   if (state !== 'ready') {
     await server.stop()
-    throw new UserError(`PostgreSQL did not start: ${state}. Last lines of ${logFile}:\n${lastLines(logFile, 8)}`)
+    throw new UserError(
+      `PostgreSQL did not start: ${state}. Last lines of ${logFile}:\n${lastLines(logFile, 8)}\n`,
+      'Correct what they report, then start again.',
+    )
   }
   await setUpApplication(sockets)
   return { ...server, url: applicationUrl(sockets) }
@@ -77,8 +80,8 @@ function dataMajor(dir: string): number | null {
   if (major !== null && major > 0) return major
   throw new UserError(
     `${dir} is not empty, but ${file}, which names the version of the data, ` +
-      `is ${major === null ? 'missing' : 'damaged'}. ` +
-      'Restore the data from a backup, or move the folder away to start without data.',
+      `is ${major === null ? 'missing' : 'damaged'}.`,
+    'Restore the data from a backup, or move the folder away to start without data.',
   )
 }
 
@@ -110,7 +113,10 @@ function createCluster({ dir, account, durable = true }: PostgresOptions, { bin 
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
   })
   if (run.status !== 0) {
-    throw new UserError(`initdb failed to create ${dir}: ${run.error?.message ?? (run.stderr || run.stdout).trim()}`)
+    throw new UserError(
+      `initdb failed to create ${dir}: ${run.error?.message ?? (run.stderr || run.stdout).trim()}\n`,
+      'Correct what it reports, or set DATABASE_URL to your own PostgreSQL.',
+    )
   }
   rmSync(dir, { recursive: true, force: true })
   renameSync(partial, dir)

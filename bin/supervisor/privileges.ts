@@ -132,8 +132,8 @@ function switchUser({ name, uid, gid, storesGroup }: RoleAccount): void {
     process.setuid?.(uid)
   } catch (error) {
     throw new UserError(
-      `The system does not allow root to switch to user ${name} (${reasonOf(error)}). ` +
-        'Start Mailstead as another user, allow the container CAP_SETUID and CAP_SETGID, or set KEEP_ROOT=true.',
+      `The system does not allow root to switch to user ${name} (${reasonOf(error)}).`,
+      'Start Mailstead as another user, allow the container CAP_SETUID and CAP_SETGID, or set KEEP_ROOT=true.',
     )
   }
 }

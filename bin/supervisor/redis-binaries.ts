@@ -50,8 +50,8 @@ function fetchServer(account: SystemAccount | null, say: PrintLine): RedisBinary
   const command = INSTALL_COMMANDS.find(([program]) => onPath(program))?.[1]
   const reason = failure ?? 'the unpacked server does not run'
   throw new UserError(
-    `Redis ${MIN_VERSION.join('.')} or newer (or Valkey) is not installed, and the download failed: ${reason}.\n` +
-      `Set REDIS_URL to your own Redis, or install it${command === undefined ? '' : `: ${command}`}`,
+    `Redis ${MIN_VERSION.join('.')} or newer (or Valkey) is not installed, and the download failed: ${reason}.\n`,
+    `Set REDIS_URL to your own Redis, or install it${command === undefined ? '' : `: ${command}`}`,
   )
 }
 

@@ -39,6 +39,7 @@ export interface RedisServer extends RunningProcess {
 const STOP_GRACE_MS = 10_000
 /** Loading a large append-only file takes time. A server that refuses to start exits immediately. */
 const READY_MS = 120_000
+const START_AGAIN = 'Correct what it reports, or set REDIS_URL to your own Redis, then start again.'
 
 /** Starts the server and waits until it is ready. @throws UserError if it does not start. */
 export async function startRedis(options: RedisOptions): Promise<RedisServer> {
@@ -47,13 +48,14 @@ export async function startRedis(options: RedisOptions): Promise<RedisServer> {
   await stopProcessesIn(dir, 'SIGTERM', STOP_GRACE_MS)
   const first = await tryStart(options)
   if (typeof first !== 'string') return first
-  if (signal?.aborted === true || !existsSync(join(dir, 'appendonlydir'))) throw new UserError(first)
+  if (signal?.aborted === true || !existsSync(join(dir, 'appendonlydir')))
+    throw new UserError(`${first}\n`, START_AGAIN)
   const movedTo = `${dir}.unreadable-${Date.now()}`
   renameSync(dir, movedTo)
   createPrivateDirectory(dir, account)
   say(`Redis could not read its data. They are moved to ${movedTo}, and the queue is rebuilt from PostgreSQL.`)
   const second = await tryStart(options)
-  if (typeof second === 'string') throw new UserError(second)
+  if (typeof second === 'string') throw new UserError(`${second}\n`, START_AGAIN)
   return second
 }
 

@@ -41,8 +41,8 @@ export function roleAccount(
   const owner = users.find(({ uid }) => uid === id) ?? parseGroups(group).find(({ gid }) => gid === id)
   if (owner === undefined) return { name: String(id), uid: id, gid: id, storesGroup }
   throw new UserError(
-    `Number ${id}, which the ${role} role runs as, belongs to ${owner.name}. ` +
-      `Create a user of its own for each role: useradd --system ${name} (roles: ${KEY_ROLES.join(', ')}).`,
+    `Number ${id}, which the ${role} role runs as, belongs to ${owner.name}.`,
+    `Create a user of its own for each role: useradd --system ${name} (roles: ${KEY_ROLES.join(', ')}).`,
   )
 }
 
@@ -54,8 +54,8 @@ export function storesGroupId(group: string = readList('/etc/group')): number {
   const owner = groups.find(({ gid }) => gid === FIRST_ID)
   if (owner === undefined) return FIRST_ID
   throw new UserError(
-    `Group ${FIRST_ID}, with which the roles connect to the embedded stores, belongs to ${owner.name}. ` +
-      `Create a group of its own: groupadd --system ${NAME}`,
+    `Group ${FIRST_ID}, with which the roles connect to the embedded stores, belongs to ${owner.name}.`,
+    `Create a group of its own: groupadd --system ${NAME}`,
   )
 }
 

@@ -74,8 +74,8 @@ export function attachStores(config: Config): Config & StoreUrls {
   const running = readUrls(config.dataDir)
   if (running === null) {
     throw new UserError(
-      `Mailstead is not running with the data in ${config.dataDir}. ` +
-        'Start it (npm start), or set DATABASE_URL and REDIS_URL.',
+      `Mailstead is not running with the data in ${config.dataDir}.`,
+      'Start it (npm start), or set DATABASE_URL and REDIS_URL.',
     )
   }
   return { ...config, databaseUrl: databaseUrl ?? running.databaseUrl, redisUrl: redisUrl ?? running.redisUrl }
