@@ -21,6 +21,7 @@ import { type Remote, startRemote } from './remote.ts'
 import { SITE } from './smtp-load.ts'
 import { type BenchStores, openBenchStores } from './stores.ts'
 import { freePort, waitUntil } from './wait.ts'
+import { createWorkspaces } from './workspaces.ts'
 
 export type ProcessName = 'api' | 'submission' | 'mta' | 'worker'
 export type Tier = 'instant' | 'high' | 'async' | 'bulk'
@@ -36,8 +37,8 @@ export interface Mailstead {
   readonly submissionPort: number
   /** Uses Mailstead's master key, to create the same tracked links. */
   readonly encryption: Encryption
-  /** Creates another workspace. Returns an admin key of it. */
-  createWorkspace(): Promise<string>
+  /** Creates further workspaces. Returns an admin key of each. */
+  createWorkspaces(count: number): Promise<string[]>
   /** The load generator's process. */
   readonly load: Remote<'load'>
   /** All running processes, PostgreSQL and Redis included. */
@@ -112,7 +113,7 @@ export async function openMailstead(
     workspaceId: access.workspaceId,
     admin: { url: `http://127.0.0.1:${port}`, key: access.adminKey },
     key: access.key,
-    createWorkspace: () => createWorkspace(env),
+    createWorkspaces: (count) => createWorkspaces(stores.databaseUrl, count),
     encryption: createEncryption(Buffer.from(env['MASTER_KEY'] ?? '', 'hex')),
     submissionPort,
     load,
@@ -240,14 +241,6 @@ async function provision(env: Readonly<Record<string, string>>): Promise<Provisi
     adminKey: admin.secret_key,
     dkimRecords: dkimRecordsIn(domain),
   }
-}
-
-/** An admin key of a new workspace. */
-async function createWorkspace(env: Readonly<Record<string, string>>): Promise<string> {
-  const create = ['workspace', 'create', '--name', 'streams', '--plan', 'enterprise', '--json']
-  const { id } = JSON.parse(await runCommand(create, env)) as { id: string }
-  const key = ['key', 'create', '--type', 'admin', '--scopes', 'all', '--workspace', id, '--json']
-  return (JSON.parse(await runCommand(key, env)) as { secret_key: string }).secret_key
 }
 
 async function runCommand(args: readonly string[], env: Readonly<Record<string, string>>): Promise<string> {

@@ -49,7 +49,7 @@ export async function startStandIn({ lose, duplicate }: StandInFaults = {}): Pro
     workspaceId: '',
     admin: { url: '', key: '' },
     key: '',
-    createWorkspace: () => Promise.resolve(''),
+    createWorkspaces: () => Promise.resolve([]),
     dkimRecords: {},
     encryption: createEncryption(Buffer.alloc(32)),
     load: { ...load, pid: process.pid, end: async () => {} },

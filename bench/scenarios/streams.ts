@@ -54,8 +54,9 @@ export async function runStreams(bench: MailsteadBench): Promise<StreamsResult> 
   const closed = new AbortController()
   try {
     await mailstead.start(['api'], { '*': receiver.port })
-    for (let left = sizes.streams; left > 0; left -= PER_WORKSPACE) {
-      const key = workspaces.length === 0 ? mailstead.admin.key : await mailstead.createWorkspace()
+    const others = await mailstead.createWorkspaces(Math.ceil(sizes.streams / PER_WORKSPACE) - 1)
+    for (const key of [mailstead.admin.key, ...others]) {
+      const left = sizes.streams - workspaces.length * PER_WORKSPACE
       workspaces.push({ key, arrivals: new Map(), streams: Math.min(left, PER_WORKSPACE), opened: 0 })
     }
     await makeChanges(mailstead, workspaces, 20) // compiles the code of the requests
