@@ -13,7 +13,7 @@ import { createChangeStream } from '#src/change-stream/change-stream.ts'
 import { createContactFinder } from '#src/contacts/find-contact.ts'
 import { createMemberLister } from '#src/contacts/member-pages.ts'
 import { beginShutdown } from '#src/concurrency/shutdown.ts'
-import { checkStores, openContext, type Context, type OpenedContext } from '#src/context.ts'
+import { checkStores, openTracedContext, type Context, type OpenedContext } from '#src/context.ts'
 import { watchMode } from '#src/installation-mode.ts'
 import { createAttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import { createEventWatch } from '#src/events/feed-watch.ts'
@@ -64,7 +64,7 @@ interface ApiOptions {
 /** @throws if a setting is missing or invalid, or the port is in use. */
 export async function main(config: Config, { onOpened = () => undefined }: ApiOptions = {}): Promise<ApiProcess> {
   const plans = loadPlans(config.plansFile)
-  const context = openContext(config, 'api', { keysFor: ['api'] })
+  const context = await openTracedContext(config, 'api', { keysFor: ['api'] })
   const mode = await checkStores(context)
   await checkKeyPrefix(context).catch(async (error: unknown) => {
     await context.close()
@@ -94,6 +94,7 @@ export async function main(config: Config, { onOpened = () => undefined }: ApiOp
       shutdown.step('notices', () => ctx.notices.stop(), LAST_STEP_MS),
       shutdown.step('request rates', () => ctx.rate.stop(), LAST_STEP_MS),
       shutdown.step('metrics', () => ctx.metrics.stop(), LAST_STEP_MS),
+      shutdown.step('traces', async () => ctx.tracer?.stop(), LAST_STEP_MS),
     ])
     ctx.downloads.stop()
     await shutdown.step('stores', () => context.close())

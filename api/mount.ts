@@ -8,6 +8,7 @@ import { Router, type RouterContext } from '@koa/router'
 import Koa from 'koa'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import { ExpiredSnapshotError } from '#src/stores/list-snapshots.ts'
+import type { OpenSpan } from '#src/traces/tracer.ts'
 import { refuse, type Detail, type Refusal } from '#src/platform/errors.ts'
 import { isRefusal, sendResponse, sendRefusal, withWarnings, type ErrorSource } from '#api/http/response.ts'
 import { createBodyReader, refusalForGzip } from '#api/http/body-reader.ts'
@@ -22,6 +23,7 @@ import { hostedMailHost, isServedByHost } from '#api/http/hosted-mail-origin.ts'
 import { readInputs, type RequestInputs, type BodyReaders } from '#api/http/request-reader.ts'
 import { recordRequest } from '#api/http/request-log.ts'
 import { acceptorForRequest, type AcceptedMessages } from '#api/http/request-origin.ts'
+import { endRequestSpan, startRequestSpan } from '#api/http/request-span.ts'
 import { firstPathOf, pathsOf, type AnyRequest, type AnyRoute } from '#api/http/route.ts'
 import { isStrict, STRICT_HEADERS } from '#api/http/unknown-fields.ts'
 
@@ -37,6 +39,10 @@ interface RequestState {
   /** Unknown fields of the request. */
   warnings: readonly Detail[]
   accepted: AcceptedMessages
+  /** By `performance.now()`. */
+  startedAt: number
+  /** Null while its trace is not recorded. */
+  span: OpenSpan | null
 }
 
 export type App = Koa<RequestState>
@@ -108,6 +114,8 @@ async function serveRoute(ctx: ApiContext, spec: AnyRoute, koa: RouteContext, re
     res: koa.res,
   })
   koa.state.workspaceId = authorisation.caller?.workspaceId ?? null
+  if (ctx.tracer !== null)
+    koa.state.span = startRequestSpan(ctx.tracer, { ...koa.state, spec, headers: koa.req.headers })
   if (!authorisation.ok) return sendRefusalFor(ctx, koa, authorisation.refusal)
   const inputs = await readInputs(spec, koa, readers)
   koa.state.warnings = inputs.warnings
@@ -123,11 +131,11 @@ async function serveRoute(ctx: ApiContext, spec: AnyRoute, koa: RouteContext, re
 function attribute(
   ctx: ApiContext,
   spec: AnyRoute,
-  { requestId, peer, accepted }: RequestState,
+  { requestId, peer, accepted, span }: RequestState,
   request: AnyRequest,
 ): ApiContext {
   if (spec.method === 'GET') return ctx
-  const acceptor = acceptorForRequest(ctx.acceptor, { requestId, traceparent: null }, accepted)
+  const acceptor = acceptorForRequest(ctx.acceptor, { requestId, traceparent: span?.traceparent ?? null }, accepted)
   if (!isAudited(spec)) return { ...ctx, acceptor }
   const { caller, person, headers } = request
   const actor = actorOf(spec, { caller, person, headers, address: peer, requestId })
@@ -201,7 +209,7 @@ function wrapRequest(ctx: ApiContext): Koa.Middleware<RequestState> {
     const requestId = requestIdOf(koa.req)
     const peer = clientAddress(koa.req, ctx.config.trustProxy) // while the connection exists
     Object.assign(koa.state, { requestId, spec: null, peer, workspaceId: null, wantsPage: false, warnings: [] })
-    koa.state.accepted = { count: 0, first: null }
+    Object.assign(koa.state, { accepted: { count: 0, first: null }, startedAt, span: null })
     koa.res.setHeader('X-Request-Id', requestId)
     setHeaders(koa, RESPONSE_HEADERS)
     if (isTls) koa.res.setHeader('Strict-Transport-Security', HSTS)
@@ -212,6 +220,7 @@ function wrapRequest(ctx: ApiContext): Koa.Middleware<RequestState> {
       sendRefusal(koa, refusalForError(ctx, error, koa.state), sourceOf(ctx, koa.state))
     }
     await compressResponse(koa)
+    if (koa.state.span !== null) endRequestSpan(koa.state.span, koa.status)
     recordRequest(ctx, {
       requestId,
       route: nameOf(koa.state),

@@ -20,6 +20,7 @@ import type { Setting } from '#config/settings/setting.ts'
 import { sourceSettings } from '#config/settings/sources.ts'
 import { submissionSettings } from '#config/settings/submission.ts'
 import { tlsSettings } from '#config/settings/tls.ts'
+import { traceSettings } from '#config/settings/traces.ts'
 import { trackingSettings } from '#config/settings/tracking.ts'
 import { workspaceSettings } from '#config/settings/workspaces.ts'
 
@@ -47,6 +48,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   { title: 'SMTP submission', settings: submissionSettings },
   { title: 'Inbound mail', settings: inboundSettings },
   { title: 'Tracking', settings: trackingSettings },
+  { title: 'Traces', settings: traceSettings },
   { title: 'Sandbox', settings: sandboxSettings },
 ]
 
@@ -67,5 +69,6 @@ export const SETTINGS = {
   ...submissionSettings,
   ...inboundSettings,
   ...trackingSettings,
+  ...traceSettings,
   ...sandboxSettings,
 } as const

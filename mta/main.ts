@@ -10,7 +10,7 @@ import type { Config } from '#config/load.ts'
 import { createPausable } from '#src/concurrency/pausable.ts'
 import { createFailureBackoff, type FailureBackoff } from '#src/concurrency/failure-backoff.ts'
 import { beginShutdown } from '#src/concurrency/shutdown.ts'
-import { checkStores, openContext, type Context } from '#src/context.ts'
+import { checkStores, openTracedContext, type Context } from '#src/context.ts'
 import { KEY_ROLES } from '#src/crypto/purposes.ts'
 import { isDatabaseAway, isUnmigrated } from '#src/stores/db.ts'
 import { startProcessMetrics } from '#src/metrics/process-metrics.ts'
@@ -101,7 +101,7 @@ export async function main(
 ): Promise<MtaProcess> {
   const unknown = roles.filter((role) => !(role in ROLES))
   if (unknown.length > 0) throw new Error(`no role ${unknown.join(', ')}; the roles are ${ROLE_NAMES.join(', ')}`)
-  const context = openContext(config, 'mta', { keysFor: KEY_ROLES.filter((role) => roles.includes(role)) })
+  const context = await openTracedContext(config, 'mta', { keysFor: KEY_ROLES.filter((role) => roles.includes(role)) })
   const mode = await checkStores(context)
   const { ctx, redisUrl, close } = context
   const metrics = startProcessMetrics(ctx, roles.join('+'))
@@ -116,6 +116,7 @@ export async function main(
     clockWatch.stop()
     await shutdown.step('node', () => node.stop(), LAST_STEP_MS)
     await shutdown.step('metrics', () => metrics.stop(), LAST_STEP_MS)
+    await shutdown.step('traces', async () => ctx.tracer?.stop(), LAST_STEP_MS)
     await shutdown.step('stores', close)
     ctx.log.info('stopped')
   }

@@ -13,6 +13,7 @@ import type { KeyRole } from '#src/crypto/purposes.ts'
 import type { Clock } from '#src/platform/clock.ts'
 import { openLog, type Log } from '#src/platform/log.ts'
 import type { Actor } from '#src/stores/audit.ts'
+import { openTracer, type Tracer } from '#src/traces/tracer.ts'
 import { agreeOnModeSoon, type ModeAgreement } from './installation-mode.ts'
 import { openDb, type Db } from '#src/stores/db.ts'
 import { openRedis, type Redis } from '#src/stores/redis.ts'
@@ -26,6 +27,8 @@ export interface Context {
   readonly clock: Clock
   readonly log: Log
   readonly encryption: Encryption
+  /** Null while traces are off. */
+  readonly tracer: Tracer | null
 }
 
 export interface OpenedContext {
@@ -61,6 +64,16 @@ export interface ContextOptions {
   readonly keysFor: readonly KeyRole[] | null
   /** Who makes the changes, for the audit log. */
   readonly actor?: Actor | null
+}
+
+/** As `openContext` for a role that records traces. The tracer is stopped by the role, before the stores. */
+export async function openTracedContext(
+  config: Config,
+  role: Exclude<Role, 'command'>,
+  options: ContextOptions,
+): Promise<OpenedContext> {
+  const opened = openContext(config, role, options)
+  return { ...opened, ctx: { ...opened.ctx, tracer: await openTracer(opened.ctx, role) } }
 }
 
 interface RoleRow {
@@ -101,6 +114,7 @@ export function openContext(
     db: actor === null ? db : db.attributedTo(actor),
     log,
     clock: db.clock,
+    tracer: null,
     get encryption() {
       return (encryption ??=
         keysFor === null

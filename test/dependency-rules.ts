@@ -24,7 +24,8 @@ src/net: config config/settings src/concurrency src/platform
 src/mail: src/platform
 src/stores: src/platform
 migrations: src/stores
-src: config src/concurrency src/crypto src/platform src/stores
+src/traces: config src/concurrency src/platform
+src: config src/concurrency src/crypto src/platform src/stores src/traces
 src/rate-limits: src/platform src/stores
 src/sandbox: src/platform src/stores
 src/workspaces: src/platform src/stores
@@ -48,7 +49,7 @@ src/segments: src/contacts src/platform src/stores
 src/shaping: config src src/concurrency src/mail src/platform src/providers src/queue src/stores
 src/templates: src/concurrency src/contacts src/mail src/platform src/stores
 src/messages: config src src/concurrency src/contacts src/egress src/events src/mail src/platform src/providers
-  src/queue src/shaping src/stores src/suppression src/workspaces
+  src/queue src/shaping src/stores src/suppression src/traces src/workspaces
 src/people: config src src/auth src/concurrency src/mail src/messages src/net src/platform src/queue src/rate-limits
   src/stores src/workspaces
 src/privacy: src src/contacts src/mail src/messages src/platform src/stores src/suppression
@@ -80,12 +81,12 @@ mta/inbound: config mta/classify mta/sandbox mta/smtp-server src src/concurrency
   src/mail src/messages src/metrics src/net src/platform src/queue src/rate-limits src/stores src/suppression
   src/tls-reports src/tracking src/workspaces
 mta/submission: config config/settings mta/smtp-server src src/auth src/concurrency src/mail src/messages src/metrics
-  src/net src/platform src/queue src/rate-limits src/stores src/submission src/templates src/workspaces
+  src/net src/platform src/queue src/rate-limits src/stores src/submission src/templates src/traces src/workspaces
 mta/transport: config config/settings mta/classify mta/egress mta/route mta/security mta/shaping mta/smtp src src/mail
   src/messages src/net src/providers src/shaping
 mta/delivery: config mta/compose mta/egress mta/route mta/sandbox mta/security mta/shaping mta/smtp mta/transport src
   src/concurrency src/contacts src/deferred-content src/domains src/going-live src/mail src/messages src/platform
-  src/providers src/queue src/stores src/suppression src/tracking
+  src/providers src/queue src/stores src/suppression src/traces src/tracking
 mta/dry-run: config mta/compose mta/delivery mta/route mta/security mta/smtp mta/transport src src/mail src/net
   src/operator src/platform src/queue src/shaping src/stores src/submission src/suppression src/workspaces
 mta/scheduling: config mta/delivery mta/egress mta/route mta/shaping mta/transport src src/concurrency src/egress
@@ -98,7 +99,7 @@ mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/concurre
 # process: REST API and pages
 api/http: config config/settings src src/auth src/certificates src/change-stream src/contacts src/deferred-content
   src/events src/mail src/messages src/metrics src/net src/operator src/people src/platform src/rate-limits src/stores
-  src/submission src/templates src/tracking src/workspaces
+  src/submission src/templates src/traces src/tracking src/workspaces
 api/openapi: api/http src/events src/platform
 api/pages: api/http src/people src/platform src/subscribe src/tracking
 api/sending: api/http src/auth src/mail src/messages src/net src/platform src/providers src/queue src/submission
@@ -109,13 +110,14 @@ api/routes: api/http api/openapi api/pages api/sending config src src/auth src/a
   src/sandbox src/segments src/shaping src/stores src/subscribe src/suppression src/templates src/tls-reports
   src/tracking src/webhooks src/workspaces
 api: api/http api/routes config src src/auth src/certificates src/change-stream src/concurrency src/contacts src/events
-  src/messages src/net src/operator src/platform src/rate-limits src/stores src/templates src/tracking
+  src/messages src/net src/operator src/platform src/rate-limits src/stores src/templates src/traces
+  src/tracking
+
 # process: worker
 worker: config src src/automations src/campaigns src/certificates src/concurrency src/contacts src/domains src/egress
-  src/going-live src/imports src/messages src/metrics src/net src/operator src/people src/platform src/privacy
-  src/providers
-  src/queue src/retention src/scoring src/stores src/suppression src/templates src/tls-reports src/tracking
-  src/webhooks src/workspaces
+  src/events src/going-live src/imports src/messages src/metrics src/net src/operator src/people src/platform
+  src/privacy src/providers src/queue src/retention src/scoring src/stores src/suppression src/templates
+  src/tls-reports src/traces src/tracking src/webhooks src/workspaces
 
 # command line
 bin/terminal:

@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8'
 import type { Config } from '#config/load.ts'
 import { createPausable, type Pausable } from '#src/concurrency/pausable.ts'
 import { beginShutdown } from '#src/concurrency/shutdown.ts'
-import { checkStores, openContext, type Context } from '#src/context.ts'
+import { checkStores, openTracedContext, type Context } from '#src/context.ts'
 import { watchMode } from '#src/installation-mode.ts'
 import { startProcessMetrics } from '#src/metrics/process-metrics.ts'
 import type { MetricRegistry } from '#src/metrics/registry.ts'
@@ -55,7 +55,7 @@ export async function main(
   { onOpened = () => undefined }: WorkerOptions = {},
 ): Promise<{ stop(): Promise<void> }> {
   setFlagsFromString(HEAP)
-  const context = openContext(config, 'worker', { keysFor: ['worker'] })
+  const context = await openTracedContext(config, 'worker', { keysFor: ['worker'] })
   onOpened()
   const mode = await checkStores(context)
   const { ctx, redisUrl, close } = context
@@ -97,6 +97,7 @@ export async function main(
       clockWatch.stop()
       await shutdown.step('node', () => node.stop(), LAST_STEP_MS)
       await shutdown.step('metrics', () => metrics.stop(), LAST_STEP_MS)
+      await shutdown.step('traces', async () => ctx.tracer?.stop(), LAST_STEP_MS)
       await shutdown.step('stores', close)
       ctx.log.info('stopped')
     },

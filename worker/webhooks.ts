@@ -20,6 +20,7 @@ import { createSecretDecryptor } from '#src/webhooks/secret.ts'
 import { endAbandoned, recordWithRetry, releaseDeliveries } from '#src/webhooks/result-writer.ts'
 import type { Loop } from './loop.ts'
 import { startableMs, startDeliveryQueue } from './http-delivery-queue.ts'
+import { attemptWithSpan } from './webhook-span.ts'
 
 const BOUNDS = { slots: 512, firstWindow: 1, maxWindow: 64, timeoutMs: ATTEMPT_TIMEOUT_MS }
 const MAX_CLAIMED = 500
@@ -47,7 +48,8 @@ export function startWebhooks(ctx: Context, redisUrl: string, metrics: MetricReg
     idOf: ({ eventId }) => eventId,
     laneOf: ({ endpointId }) => endpointId,
     claim: (room) => claimDeliveries(claimDeps, room),
-    attempt: (delivery) => attemptDelivery(delivery, attemptDeps),
+    attempt: (delivery) =>
+      attemptWithSpan(ctx.tracer, delivery, (traceparent) => attemptDelivery(delivery, attemptDeps, traceparent)),
     outcomeOf,
     logResult: (tried) => {
       countResult(ctx, metrics, tried)

@@ -166,6 +166,7 @@ function createCommandContext(ctx: Context): { readonly api: ApiContext; close()
     db: ctx.db,
     clock: ctx.clock,
     log: ctx.log,
+    tracer: null,
     plans: loadPlans(ctx.config.plansFile),
     contacts: createContactFinder(ctx.db),
     listMembers: createMemberLister(ctx.db),

@@ -11,6 +11,7 @@ export const MODULES = [
   // modules that these load later: the saved settings, the other roles of the mta, and the threads
   '#config/saved-settings.ts',
   '#src/certificates/request-round.ts',
+  '#src/traces/otlp-tracer.ts',
   '#mta/inbound/inbound.ts',
   '#mta/submission/submission.ts',
   '#mta/sandbox/sandbox.ts',

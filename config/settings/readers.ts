@@ -107,6 +107,24 @@ export const decimal: Reader<number> = (value) => {
   return value !== '' && number > 0 && Number.isFinite(number) ? number : expected('a number above 0')
 }
 
+export const ratio: Reader<number> = (value) => {
+  const number = Number(value)
+  return value !== '' && number >= 0 && number <= 1 ? number : expected('a number from 0 to 1')
+}
+
+/** `name=value`, separated by commas; values are percent-encoded, as in the specification of OpenTelemetry. */
+export const keyValueList: Reader<Readonly<Record<string, string>>> = (value) => {
+  const pairs = list(value).map((pair) => /^([\w.!#$%&'*+^`|~-]+)\s*=\s*([\x20-\x7e]*)$/.exec(pair))
+  try {
+    return Object.fromEntries(
+      pairs.map((pair) => [pair?.[1] ?? expected(PAIRS), decodeURIComponent(pair?.[2] ?? '')] as const),
+    )
+  } catch {
+    return expected(PAIRS)
+  }
+}
+const PAIRS = 'a comma-separated list of name=value, percent-encoded'
+
 /** The proxies in front of the API: how many, or the networks they are in. */
 export type ProxyTrust = number | readonly Network[]
 

@@ -21,6 +21,7 @@ import { attemptWithoutSession, type Attempt, type Outcome } from '#src/messages
 import { accountIdOf } from '#src/providers/account-destination.ts'
 import { findCancellation } from './cancellation.ts'
 import type { DeliveryPipeline } from './delivery-pipeline.ts'
+import { inStep, SMTP_STEP } from './delivery-span.ts'
 import { buildMessage } from './message-builder.ts'
 import type { ClaimedDelivery, SessionGrant } from './session-grant.ts'
 
@@ -109,11 +110,15 @@ async function findLateCancellation(pipeline: DeliveryPipeline, claimed: Claimed
   }
 }
 
-async function send({ pipeline }: Delivery, prepared: Prepared, startedAt: number): Promise<Attempt | null> {
+async function send({ pipeline, delivery }: Delivery, prepared: Prepared, startedAt: number): Promise<Attempt | null> {
   if (prepared.kind === 'ended') return attemptWithoutSession(prepared.outcome, startedAt)
-  if (prepared.kind === 'account') return pipeline.accounts.relay.deliver(prepared.submission)
-  return prepared.job.endpoints.length === 0 ? null : pipeline.transport.deliver(prepared.job)
+  if (prepared.kind === 'account')
+    return inStep(delivery, SMTP_STEP, () => pipeline.accounts.relay.deliver(prepared.submission))
+  if (prepared.job.endpoints.length === 0) return null
+  return inStep(delivery, SMTP_STEP, () => pipeline.transport.deliver(prepared.job))
 }
+
+const COMPOSE_STEP = { name: 'compose and sign', kind: 'internal' } as const
 
 /** Everything that needs no session. An error means that a store is away: the message waits. */
 async function prepare(parts: Delivery): Promise<Prepared> {
@@ -137,7 +142,7 @@ async function prepareDirect(parts: Delivery): Promise<Prepared> {
   if (tls.isPending) return ended(policyPending(claimed, pipeline))
   const domain = await pipeline.sendingDomain(claimed.domainId)
   if (domain.kind !== 'ready') return ended(domainRefused(domain.kind, claimed))
-  const message = await buildMessage(pipeline, claimed, domain.keys)
+  const message = await inStep(delivery, COMPOSE_STEP, () => buildMessage(pipeline, claimed, domain.keys))
   if (message.kind === 'ended') return message
   const { data, smtputf8 } = message
   const from = pipeline.returnPath(claimed, domain.mailFrom)
@@ -156,12 +161,13 @@ async function prepareDirect(parts: Delivery): Promise<Prepared> {
 
 /** The provider signs, and accepts only an address of the account as the return-path: bounces go to that mailbox. */
 async function prepareAccount(
-  { pipeline, delivery: { claimed }, grant, onAccepted }: Delivery,
+  { pipeline, delivery, grant, onAccepted }: Delivery,
   accountId: string,
 ): Promise<Prepared> {
   const account = await pipeline.accounts.find(accountId)
   if (!('addresses' in account)) return ended(account)
-  const message = await buildMessage(pipeline, claimed, [])
+  const { claimed } = delivery
+  const message = await inStep(delivery, COMPOSE_STEP, () => buildMessage(pipeline, claimed, []))
   if (message.kind === 'ended') return message
   const { data, smtputf8 } = message
   const from = claimed.content.from.email

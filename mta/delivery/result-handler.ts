@@ -11,6 +11,7 @@ import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt, Deferral, Outcome } from '#src/messages/outcome.ts'
 import { transitionFor } from '#src/messages/transition-for-outcome.ts'
 import { accountIdOf } from '#src/providers/account-destination.ts'
+import { inStep } from './delivery-span.ts'
 import { withSuppressionCandidate, type SuppressionCandidate } from './hard-bounce.ts'
 import type { ResultJournal } from './result-journal.ts'
 import type { DeliveryResult, ResultWriter } from './result-writer.ts'
@@ -43,11 +44,13 @@ export function createResultHandler(
     applyToThrottle(deps.replyEffects, delivery, attempt)
     const result = resultOf(ctx, claimed, attempt)
     if (outcome.kind === 'unknown') deps.journal.record(result)
-    const isMoved = await deps.writer.write(result)
+    const isMoved = await inStep(delivery, RECORD_STEP, () => deps.writer.write(result))
     deps.journal.settle(result)
     logResult(ctx, claimed, attempt, { transition: result.transition, isMoved })
   }
 }
+
+const RECORD_STEP = { name: 'record result', kind: 'internal' } as const
 
 /** What is written for the attempt. */
 export function resultOf(

@@ -7,6 +7,7 @@ import type { LocalEndpoint } from '#mta/egress/local-endpoint.ts'
 import type { Throttle } from '#mta/shaping/throttle.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
+import type { DeliveryTrace } from './delivery-span.ts'
 
 /** The source that a recipient leaves from, with the receiver's throttle for that source. */
 export interface SelectedSource {
@@ -36,6 +37,8 @@ export interface ClaimedDelivery {
   readonly heldSinceMs: number
   /** How far it is: the message is prepared, waits for a session of the throttle, or uses one. */
   phase: 'preparing' | 'waiting' | 'in-session'
+  /** Set when its attempt begins, if its trace is recorded. */
+  trace?: DeliveryTrace
 }
 
 /** Conditions that the scheduler checks for a delivery that is under way. */

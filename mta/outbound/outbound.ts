@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto'
 import { loadPlans, type Plans } from '#config/plans.ts'
 import { deliver } from '#mta/delivery/deliver.ts'
 import { openPipeline, type OpenPipeline } from '#mta/delivery/delivery-pipeline.ts'
+import { claimWithSpans, deliverWithSpan } from '#mta/delivery/delivery-span.ts'
 import { createResultHandler, resultOf, type ResultHandler } from '#mta/delivery/result-handler.ts'
 import { journalFolder, openResultJournal, type ResultJournal } from '#mta/delivery/result-journal.ts'
 import { createResultWriter, type ResultWriter } from '#mta/delivery/result-writer.ts'
@@ -220,13 +221,17 @@ function createQueues(
     mayClaim,
     mayClaimGroup: (group) => egress.groups.mayClaim(group),
     claimRecipients: (members) =>
-      lease.claim((proof) => claimRecipients(ctx.db, proof, members, new Date(ctx.clock.now()))),
+      claimWithSpans(ctx.tracer, () =>
+        lease.claim((proof) => claimRecipients(ctx.db, proof, members, new Date(ctx.clock.now()))),
+      ),
     sources: createSourceSelection({ pipeline, egress, throttles, accounts: pipeline.accounts }),
     awaitShare: (throttle) => throttles.awaitShare(throttle),
     isSuspended: (domain, site) => suspensions.find(domain, site) !== undefined,
     receiverSuspensions: throttles.suspensions,
     deliver: (delivery, grant) =>
-      deliver(pipeline, delivery, grant, (attempt) => journal.record(resultOf(ctx, delivery.claimed, attempt))),
+      deliverWithSpan(ctx.tracer, delivery, () =>
+        deliver(pipeline, delivery, grant, (attempt) => journal.record(resultOf(ctx, delivery.claimed, attempt))),
+      ),
     handleResult,
     isBehind: () => writer.waiting > MAX_UNWRITTEN,
     release: (recipients, postponement) => release(ctx, writer, recipients, postponement),

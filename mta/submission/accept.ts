@@ -5,6 +5,7 @@
  */
 import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
 import { isDatabaseAway } from '#src/stores/db.ts'
+import type { OpenSpan } from '#src/traces/tracer.ts'
 import { hexOf } from '#src/platform/id.ts'
 import type { AcceptResult, MessageOrigin, Submission } from '#src/messages/submission.ts'
 import { maxOctets, validateOctets } from '#src/submission/message-octets.ts'
@@ -22,6 +23,8 @@ import { receivedField } from './received.ts'
 export interface DataCommand {
   /** The id of the transaction, which is in all log lines about its message. */
   readonly requestId: string
+  /** Null while its trace is not recorded. */
+  readonly span: OpenSpan | null
   readonly stream: SMTPServerDataStream
   readonly session: SMTPServerSession
   readonly sender: SubmissionSender
@@ -39,7 +42,7 @@ export async function acceptMessage(ctx: SubmissionContext, data: DataCommand): 
     const refusal = validateOctets(octets)
     if (refusal !== null) throw refusal
     const message = parseSubmittedMessage(octets)
-    const origin: MessageOrigin = { requestId: data.requestId, traceparent: null }
+    const origin: MessageOrigin = { requestId: data.requestId, traceparent: data.span?.traceparent ?? null }
     const submission = { ...(await prepare(ctx, data, message)), origin }
     const answer = replyTextOf(await ctx.acceptor.accept(submission), queuedText(submission.id))
     const { id, from, recipients, tier } = submission

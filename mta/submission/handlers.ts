@@ -9,6 +9,7 @@ import type { SubmissionContext } from './context.ts'
 import { checkMailFrom, checkRcptTo } from './envelope.ts'
 import { logIn, MAX_FAILURES, STORES_AWAY } from './login.ts'
 import { newId } from '#src/platform/id.ts'
+import type { OpenSpan } from '#src/traces/tracer.ts'
 import type { SubmissionSender } from '#src/submission/sender.ts'
 import { STEP_MS, type SubmissionConnection } from './server.ts'
 import { type DataCommand, acceptMessage } from './accept.ts'
@@ -53,7 +54,9 @@ export function createHandlers(
       const connection = connectionOf(session)
       const { sender } = connection
       if (sender === null) return reply(OUR_FAULT)
-      const data = { requestId: newId(), stream, session, sender, disconnect: () => connection.disconnect() }
+      const requestId = newId()
+      const span = startTransactionSpan(ctx, requestId, sender)
+      const data = { requestId, span, stream, session, sender, disconnect: () => connection.disconnect() }
       receiveMessage(ctx, connection, data).then(
         (text) => reply(null, text),
         (error: unknown) => reply(toReplyError(ctx, error)),
@@ -94,6 +97,20 @@ async function startTransaction(
   return sender
 }
 
+/** The span of a transaction, from DATA to the reply, which begins its trace. Null if it is not recorded. */
+function startTransactionSpan(
+  { tracer }: SubmissionContext,
+  requestId: string,
+  { workspaceId }: SubmissionSender,
+): OpenSpan | null {
+  const attributes = {
+    'network.protocol.name': 'smtp',
+    'mailstead.request.id': requestId,
+    'mailstead.workspace.id': workspaceId,
+  }
+  return tracer?.startTrace({ name: 'SMTP submission', kind: 'server', attributes }, null) ?? null
+}
+
 async function receiveMessage(
   ctx: SubmissionContext,
   connection: SubmissionConnection,
@@ -112,6 +129,7 @@ async function receiveMessage(
     throw refusal
   } finally {
     connection.extendDeadline(STEP_MS.command)
+    data.span?.end({ attributes: { 'mailstead.smtp.reply_code': code } })
     ctx.metrics.add('mailstead_submission_messages_total', [String(code)])
     ctx.metrics.observe('mailstead_submission_seconds', [], (performance.now() - began) / 1000)
   }

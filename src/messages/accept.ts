@@ -13,6 +13,7 @@ import type { Context } from '#src/context.ts'
 import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
 import { clockProblem } from '#src/stores/server-clock.ts'
 import { ClockSkewError } from '#src/stores/store-errors.ts'
+import { acceptWithSpan } from './accept-span.ts'
 import { claimIdOf, hasIdempotencyKey } from './idempotency.ts'
 import { createBatchStore, type StoredBatch } from './message-store.ts'
 import type { AcceptResult, Submission } from './submission.ts'
@@ -77,10 +78,14 @@ export function createAcceptor(
     }
   }
 
+  function add(submission: Submission): Promise<AcceptResult> {
+    return hasIdempotencyKey(submission) ? acceptKeyed(submission, claimIdOf(submission)) : batcher.add(submission)
+  }
+
   return {
     accept: async (submission) => {
       await requireClock(ctx)
-      return hasIdempotencyKey(submission) ? acceptKeyed(submission, claimIdOf(submission)) : batcher.add(submission)
+      return acceptWithSpan(ctx.tracer, submission, add)
     },
     drain: () => batcher.drain(),
     batches,

@@ -77,11 +77,17 @@ export interface AttemptDeps {
 
 const HEADERS = { 'content-type': 'application/json', 'user-agent': 'Mailstead-Webhooks/1' } as const
 
-export async function attemptDelivery(delivery: WebhookDelivery, deps: AttemptDeps): Promise<WebhookAttempt> {
+/** `traceparent`: the span of the request, for its receiver; null for none. */
+export async function attemptDelivery(
+  delivery: WebhookDelivery,
+  deps: AttemptDeps,
+  traceparent: string | null = null,
+): Promise<WebhookAttempt> {
   const at = new Date(deps.clock.now())
   const { url } = delivery.target
   const body = delivery.body ?? ''
-  const headers = headersOf(delivery, body, at)
+  const signed = headersOf(delivery, body, at)
+  const headers = signed === null || traceparent === null ? signed : { ...signed, traceparent }
   const response =
     headers === null
       ? notSent(delivery)

@@ -59,6 +59,7 @@ describe('inbound faults', function () {
       redis: openRedis(redis.url, log),
       clock: systemClock,
       encryption: createEncryption(Buffer.alloc(32, 0x5a)),
+      tracer: null,
     }
     workspaceId = newId()
     await ctx.db.query('INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, $4)', [

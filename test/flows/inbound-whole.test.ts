@@ -26,6 +26,7 @@ describe('bounces and complaints with all processes', () => {
       encryption,
       clock: systemClock,
       log,
+      tracer: null,
     })
   })
   after(async () => {

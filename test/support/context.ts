@@ -45,6 +45,7 @@ export async function createContext(env: Record<string, string> = {}, databaseUr
     redis,
     log,
     encryption: createEncryption(Buffer.alloc(32, 7)),
+    tracer: null,
     clock: { now: () => Date.now() + offset },
     databaseUrl: database.url,
     redisUrl: redisServer.url,

@@ -38,7 +38,7 @@ export async function createSandboxTestbed(
   const db = openDb(database.url, log)
   const config = loadConfig({ SANDBOX_DNS_PORT: '0', SANDBOX_SMTP_PORT: '0', MAX_MESSAGE_BYTES: '100000' })
   let now = Date.now()
-  const ctx = { config, db, log, encryption, clock: { now: () => now } }
+  const ctx = { config, db, log, encryption, clock: { now: () => now }, tracer: null }
   const sandbox = await startSandbox(ctx)
   return {
     ctx,

@@ -63,7 +63,15 @@ export async function createWebhookTestbed(
   const stores = { DATABASE_URL: database.url, REDIS_URL: redis.url }
   const config = loadConfig({ ALLOW_PRIVATE_TARGETS: '127.0.0.0/8', RETRY_SCALE: '0.001', ...stores, ...env })
   const [db, encryption] = [openDb(database.url, log), createEncryption(Buffer.from(MASTER_KEY, 'hex'))]
-  const ctx: Context = { config, db, redis: openRedis(redis.url, log), clock: systemClock, log, encryption }
+  const ctx: Context = {
+    config,
+    db,
+    redis: openRedis(redis.url, log),
+    clock: systemClock,
+    log,
+    encryption,
+    tracer: null,
+  }
   const { id: workspaceId } = await createWorkspace(ctx.db, { name: 'test', plan: 'launch' })
   const messageId = await storeMessage(ctx, workspaceId)
   return {
