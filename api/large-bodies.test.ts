@@ -121,7 +121,7 @@ describe('large bodies over HTTP', () => {
     assert.deepEqual([first.status, second.headers.get('idempotent-replayed')], [200, 'true'])
     assert.deepEqual(second.body, first.body)
     const { rows } = await api.db.query(
-      'SELECT html, body_text, content FROM messages JOIN attachments ON message_id = id',
+      'SELECT html, body_text, content FROM message_bodies JOIN attachments USING (message_id)',
     )
     assert.strictEqual(rows.length, 1)
     assert.deepEqual([rows[0]?.['html'], rows[0]?.['body_text']], [html, 'short'])

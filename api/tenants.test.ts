@@ -44,6 +44,7 @@ const SETTINGS = {
 const CHILDREN: Readonly<Record<string, string>> = {
   subscribe_days: 'subject = $1 OR subject IN (SELECT id FROM audiences WHERE workspace_id = $1)',
   dkim_keys: 'domain_id IN (SELECT id FROM domains WHERE workspace_id = $1)',
+  message_bodies: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
   attachments: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
   attempts: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
   inbound_reports: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
@@ -81,6 +82,7 @@ const OF_THE_SERVICE = new Set([
   'installation_mode',
   'live_checks',
   'open_mail',
+  'body_storage',
   'suspensions',
   'receiver_hours',
   'operator_actions',

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { assert } from 'chai'
 import { ROOT } from './source-imports.ts'
 
-const TABLES = '(messages|recipients|attempts|events|attachments|message_tags)'
+const TABLES = '(messages|recipients|attempts|events|attachments|message_bodies|message_tags)'
 const READS = new RegExp(String.raw`\b(?:FROM|JOIN|UPDATE|USING)\s+${TABLES}\b(?!\s*\()`)
 const PREPARED = /\b(?:prepared|urgent)\(\s*'([^']+)',\s*(?:sql)?[`']([^`]*?)[`'],?\s*\)/g
 const WEEKLY = /\bweekly\(\s*'([^']+)',\s*\((\w*)\) => (?:sql)?`([^`]*)`/g

@@ -25,11 +25,12 @@ export function storedMail(ctx: TestContext, workspaceId: string): StoredMail {
     const at = new Date(ms)
     await ctx.db.query(
       sql`
-        INSERT INTO messages (id, workspace_id, tier, from_email, to_list, subject, html, content_size, recipient_count,
-          created_at)
-        VALUES ($1, $2, 'normal', 'a@sender.example', '[]', 'Hi', '<p>Hi</p>', 9, 1, $3)`,
+        INSERT INTO messages (id, workspace_id, tier, from_email, to_list, subject, has_body_row, content_size,
+          recipient_count, created_at)
+        VALUES ($1, $2, 'normal', 'a@sender.example', '[]', 'Hi', true, 9, 1, $3)`,
       [id, owner, at],
     )
+    await ctx.db.query(`INSERT INTO message_bodies (message_id, html) VALUES ($1, '<p>Hi</p>')`, [id])
     await ctx.db.query(
       sql`
         INSERT INTO recipients (message_id, n, workspace_id, tier, kind, address, domain, state, is_open, due_at,
@@ -72,8 +73,8 @@ export function storedMail(ctx: TestContext, workspaceId: string): StoredMail {
         WHERE id = $1
         UNION ALL
         SELECT 'text'
-        FROM messages
-        WHERE id = $1 AND html IS NOT NULL
+        FROM message_bodies
+        WHERE message_id = $1
         UNION ALL
         SELECT 'recipient'
         FROM recipients

@@ -6,6 +6,16 @@ import { listWeeks, WEEK_MS, weekOf } from '#src/stores/partitions.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { ALL, DAY_MS, FACTS, storedMail, type StoredMail } from './retention.test-data.ts'
 
+const TABLES = [
+  'messages',
+  'recipients',
+  'message_tags',
+  'message_bodies',
+  'attachments',
+  'attempts',
+  'events',
+] as const
+
 describe('retention', () => {
   let ctx: TestContext
   let workspaceId: string
@@ -29,8 +39,29 @@ describe('retention', () => {
     const parts = []
     for (const id of ids) parts.push(await partsOf(id))
     assert.deepEqual(parts, [ALL, ['message', 'recipient', 'tag', 'attempt', 'event'], FACTS, []])
-    for (const table of ['messages', 'recipients', 'message_tags', 'attachments', 'attempts', 'events'] as const)
+    for (const table of TABLES)
       assert.notInclude(await listWeeks(ctx.db, table), weekOf(Date.now() - 500 * DAY_MS), table)
+    const bodyWeek = weekOf(Date.now() - 60 * DAY_MS)
+    assert.include(await listWeeks(ctx.db, 'messages'), bodyWeek)
+    for (const table of ['message_bodies', 'attachments'] as const)
+      assert.notInclude(await listWeeks(ctx.db, table), bodyWeek, table)
+  })
+
+  it('clears bodies in the messages of earlier versions, and looks for none in later messages', async () => {
+    const storeBefore = async (days: number): Promise<string> => {
+      const id = await mail.store(days)
+      await ctx.db.query(`UPDATE messages SET html = 'x', has_body_row = false WHERE id = $1`, [id])
+      return id
+    }
+    await ctx.db.query(`UPDATE body_storage SET apart_since = now() - interval '50 days'`)
+    const ids = [await storeBefore(60), await storeBefore(45), await storeBefore(20)]
+    await run()
+    const { rows } = await ctx.db.query<{ html: string | null }>('SELECT html FROM messages ORDER BY id')
+    assert.lengthOf(ids, rows.length)
+    assert.deepEqual(
+      rows.map(({ html }) => html),
+      [null, 'x', 'x'],
+    )
   })
 
   it('carries mail over that is still to be sent, complete, and deletes it when it was sent', async () => {

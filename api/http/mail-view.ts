@@ -4,6 +4,7 @@
  */
 import type { Context } from '#src/context.ts'
 import { renderDeferredMessage } from '#src/deferred-content/deferred-content.ts'
+import { bodyColumn, joinBody } from '#src/messages/bodies.ts'
 import { sql } from '#src/stores/sql.ts'
 import { weekly } from '#src/stores/weeks.ts'
 import type { Renderer } from '#src/templates/renderer.ts'
@@ -39,9 +40,13 @@ interface StoredMail extends ViewedMail {
 const FIND_STORED = weekly(
   'mail-view-stored',
   (weeks) => sql`
-    SELECT subject, html, body_text AS text, content_id IS NOT NULL AS "isRecipe", raw IS NOT NULL AS "isRaw"
-    FROM messages
-    WHERE id = $1 AND ${weeks.contain('id')} AND num_nonnulls(html, body_text, raw, content_id) > 0
+    SELECT m.subject, ${bodyColumn('html')} AS html, ${bodyColumn('body_text')} AS text,
+      m.content_id IS NOT NULL AS "isRecipe", ${bodyColumn('raw')} IS NOT NULL AS "isRaw"
+    FROM messages m
+    ${joinBody(weeks)}
+    WHERE m.id = $1
+      AND ${weeks.contain('m.id')}
+      AND num_nonnulls(m.html, m.body_text, m.raw, m.content_id, b.html, b.body_text, b.raw) > 0
   `,
 )
 

@@ -29,10 +29,11 @@ describe('changing a scheduled message', () => {
   async function stored(id: string): Promise<Record<string, unknown>> {
     const { rows } = await api.db.query<Record<string, unknown>>(
       sql`
-        SELECT m.subject, m.html, m.body_text AS text, m.scheduled_at AS at, m.timezone, m.content_size AS size,
+        SELECT m.subject, b.html, b.body_text AS text, m.scheduled_at AS at, m.timezone, m.content_size AS size,
           m.template ->> 'id' AS template,
           (SELECT array_agg(DISTINCT r.due_at) FROM recipients r WHERE r.message_id = m.id) AS due
         FROM messages m
+        JOIN message_bodies b ON b.message_id = m.id
         WHERE m.id = $1
       `,
       [messageIdOf(id)],

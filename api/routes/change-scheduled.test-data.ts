@@ -62,7 +62,7 @@ export function scheduledScene(start: () => TestApi): ScheduledScene {
   async function stored(id: string): Promise<Row> {
     const { rows } = await start().db.query<Row>(
       sql`
-        SELECT to_jsonb(m) - 'raw' AS message,
+        SELECT to_jsonb(m) - 'raw' || jsonb_build_object('html', b.html, 'body_text', b.body_text) AS message,
           (
             SELECT jsonb_agg(to_jsonb(r) - 'updated_at' ORDER BY r.n)
             FROM recipients r
@@ -81,6 +81,7 @@ export function scheduledScene(start: () => TestApi): ScheduledScene {
           ) AS events,
           (SELECT sum(u.used)::int FROM usage u WHERE u.workspace_id = m.workspace_id) AS used
         FROM messages m
+        JOIN message_bodies b ON b.message_id = m.id
         WHERE m.id = $1
       `,
       [messageIdOf(id)],

@@ -26,9 +26,10 @@ describe('double opt-in at the public signup form', () => {
   async function sentMails(email: string): Promise<SentMail[]> {
     const { rows } = await api.db.query<SentMail>(
       sql`
-        SELECT m.tier, m.from_email, m.from_name, m.subject, m.html, m.body_text
+        SELECT m.tier, m.from_email, m.from_name, m.subject, b.html, b.body_text
         FROM recipients r
         JOIN messages m ON m.id = r.message_id
+        JOIN message_bodies b ON b.message_id = m.id
         WHERE r.address = $1
       `,
       [email],

@@ -46,7 +46,7 @@ describe('sending a complete message', () => {
   async function stored(answer: TestResponse): Promise<StoredRaw> {
     const { rows } = await api.db.query<StoredRaw>(
       sql`
-        SELECT m.raw, m.subject, m.tier, m.tags, m.metadata, m.submitted, m.track_opens AS opens,
+        SELECT b.raw, m.subject, m.tier, m.tags, m.metadata, m.submitted, m.track_opens AS opens,
           m.track_clicks AS clicks, m.scheduled_at AS scheduled,
           (
             SELECT array_agg(r.kind || ' ' || r.address ORDER BY r.n)
@@ -54,6 +54,7 @@ describe('sending a complete message', () => {
             WHERE r.message_id = m.id
           ) AS recipients
         FROM messages m
+        JOIN message_bodies b ON b.message_id = m.id
         WHERE m.id = $1
       `,
       [messageIdOf(sent(answer))],

@@ -208,7 +208,9 @@ describe('templates before they are sent', () => {
     )
     const {
       rows: [row],
-    } = await api.db.query<{ html: string }>(`SELECT html FROM messages WHERE subject = '[Test] Hello Eve'`)
+    } = await api.db.query<{ html: string }>(
+      `SELECT b.html FROM messages JOIN message_bodies b ON message_id = id WHERE subject = '[Test] Hello Eve'`,
+    )
     assert.strictEqual(row?.html, '<p>Eve</p>')
     assert.deepEqual(
       [

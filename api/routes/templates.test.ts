@@ -22,7 +22,7 @@ describe('templates', () => {
     const {
       rows: [row],
     } = await api.db.query<{ subject: string; html: string | null; body_text: string | null }>(
-      'SELECT subject, html, body_text FROM messages WHERE id = $1::uuid',
+      'SELECT subject, b.html, b.body_text FROM messages JOIN message_bodies b ON message_id = id WHERE id = $1::uuid',
       [textOf(body['email_id']).slice(3)],
     )
     assert.ok(row !== undefined, JSON.stringify(body))

@@ -19,7 +19,10 @@ describe('sending', () => {
   async function stored(answer: Json): Promise<Stored> {
     const {
       rows: [row],
-    } = await api.db.query<Stored>('SELECT * FROM messages WHERE id = $1::uuid', [idOf(answer)])
+    } = await api.db.query<Stored>(
+      'SELECT * FROM messages JOIN message_bodies ON message_id = id WHERE id = $1::uuid',
+      [idOf(answer)],
+    )
     assert.ok(row !== undefined)
     return row
   }

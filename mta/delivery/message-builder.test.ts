@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import type { Draft } from '#mta/compose/draft.ts'
 import { newId } from '#src/platform/id.ts'
-import type { ClaimedRecipient, DeferredContentRef } from '#src/messages/claim.ts'
+import type { ClaimedRecipient, DeferredContentRef, LoadedContent, MessageBodies } from '#src/messages/claim.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { createTrackingTokens } from '#src/tracking/tokens.ts'
 import { createEncryption } from '#src/crypto/encryption.ts'
@@ -92,6 +92,39 @@ async function headersOf(recipient: ClaimedRecipient): Promise<string[]> {
   assert.strictEqual(built.kind, 'built')
   return drafts.flatMap(({ headers }) => headers.map(([name]) => name))
 }
+
+describe('content that is no longer stored', () => {
+  const LOST: readonly (readonly [what: string, content: Partial<LoadedContent>, texts: Partial<MessageBodies>])[] = [
+    ['a body', { isBodyGone: true, html: null, text: null }, {}],
+    [
+      'a large body',
+      { isLarge: true, html: null, text: null },
+      { html: null, text: null, raw: null, isBodyGone: true },
+    ],
+    ['attachments', { hasAttachments: true }, {}],
+  ]
+  for (const [what, content, texts] of LOST)
+    it(`fails the message instead of sending it without: ${what}`, async () => {
+      const unused = (): never => assert.fail('not a step of this message')
+      const recipient = claimed({})
+      const built = await buildMessage(
+        {
+          now: () => 0,
+          texts: () => Promise.resolve(texts as MessageBodies),
+          attachments: () => Promise.resolve([]),
+          fillIn: unused,
+          messageRenderer: { render: unused },
+          planTracking: unused,
+          bulkHeaders: unused,
+          compose: unused,
+          sign: unused,
+        },
+        { ...recipient, content: { ...recipient.content, ...content } },
+        [],
+      )
+      assert.deepInclude(built.kind === 'ended' ? built.outcome : {}, { kind: 'failed', reason: 'content-gone' })
+    })
+})
 
 describe('one-click unsubscribe (RFC 8058)', () => {
   const OWN = ['List-Unsubscribe', 'List-Unsubscribe-Post']

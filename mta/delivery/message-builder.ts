@@ -43,6 +43,7 @@ async function buildStored(
   keys: readonly DkimKey[],
 ): Promise<BuiltMessage | Unbuildable> {
   const draft = await loadDraft(pipeline, claimed)
+  if (draft === null) return contentGone()
   const mayAddHeaders = claimed.tier === 'bulk' && draft.raw === null
   const listHeaders = mayAddHeaders ? await pipeline.bulkHeaders(claimed) : []
   const plan = draft.html === null && draft.raw === null ? null : await pipeline.planTracking(claimed)
@@ -59,9 +60,12 @@ async function buildStored(
 
 export type BulkRecipient = Pick<ClaimedRecipient, 'messageId' | 'n' | 'workspaceId' | 'address'>
 
-async function loadDraft(pipeline: BuilderSteps, { content, messageId }: ClaimedRecipient): Promise<Draft> {
-  const texts = content.isLarge ? await pipeline.texts(messageId) : {}
+/** Null: the content is no longer stored. */
+async function loadDraft(pipeline: BuilderSteps, { content, messageId }: ClaimedRecipient): Promise<Draft | null> {
+  const texts = content.isLarge ? await pipeline.texts(messageId) : content
+  if (texts.isBodyGone) return null
   const attachments = content.hasAttachments ? await pipeline.attachments(messageId) : []
+  if (content.hasAttachments && attachments.length === 0) return null
   return { ...content, ...texts, messageId, attachments }
 }
 
@@ -135,6 +139,15 @@ function unfillable(problem: UnrenderableMessage): Unbuildable {
     return ended({ kind: 'failed', reason: 'contact-gone', detail: 'the contact was deleted' })
   const detail = `the template cannot be rendered for this contact: ${problem.reason}`
   return ended({ kind: 'failed', reason: 'cannot-render', detail })
+}
+
+/** It was deleted while the message was still to be sent; a mail without its text would be worse than none. */
+function contentGone(): Unbuildable {
+  return ended({
+    kind: 'failed',
+    reason: 'content-gone',
+    detail: 'the text or the attachments of the message are no longer stored; send the message again',
+  })
 }
 
 function cannotCompose(reason: string): Unbuildable {

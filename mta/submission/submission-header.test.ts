@@ -124,7 +124,10 @@ describe('submission', () => {
       assert.strictEqual(view.subject, 'Order 7')
       const {
         rows: [row],
-      } = await scene.ctx.db.query('SELECT html, raw, headers FROM messages WHERE subject = $1', ['Order 7'])
+      } = await scene.ctx.db.query(
+        'SELECT b.html, b.raw, headers FROM messages JOIN message_bodies b ON message_id = id WHERE subject = $1',
+        ['Order 7'],
+      )
       assert.deepEqual(row, { html: '<p>Dear Änn</p>', raw: null, headers: [['X-Own', 'yes']] })
     })
   })

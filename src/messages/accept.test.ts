@@ -54,7 +54,7 @@ describe('accept', () => {
     )
     const {
       rows: [row],
-    } = await ctx.db.query<{ html: string }>('SELECT html FROM messages WHERE id = $1', [submission.id])
+    } = await ctx.db.query<{ html: string }>('SELECT html FROM message_bodies WHERE message_id = $1', [submission.id])
     assert.strictEqual(row?.html, submission.html)
     assert.strictEqual(await ctx.redis.zcard(dueKey('high')), 3)
   })

@@ -17,6 +17,8 @@ import { recordChange } from '#src/stores/audit.ts'
 import { isTransactionConflict, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Mailbox } from '#src/mail/address.ts'
+import { type Weeks, weeksOf } from '#src/stores/weeks.ts'
+import { bodyColumn, joinBody } from './bodies.ts'
 import { changeRecipients, type RecipientsChange, type StoredRecipient } from './change-recipients.ts'
 import { isQuotaExceeded } from './quota.ts'
 import { listRecipients, uniqueHeaderLists, type RecipientLists } from './recipient-lists.ts'
@@ -93,14 +95,15 @@ export const LOCK_FIRST_RECIPIENT = sql`
   FOR NO KEY UPDATE OF r
 `
 
-const LOCK = sql`
+const LOCK = (weeks: Weeks): string => sql`
   SELECT r.n, r.state, r.tier, r.kind, r.address, r.domain, r.is_only AS "isOnly", r.sequence, r.due_at AS "dueAt",
     r.due_at > clock_timestamp() + interval '30 seconds' AS "isFar", m.subject, m.from_email AS "from",
-    m.to_list AS "to", m.cc_list AS cc, m.raw IS NOT NULL AS "isComplete", m.scheduled_at AS "scheduledAt",
-    m.expires_at AS "expiresAt"
+    m.to_list AS "to", m.cc_list AS cc, ${bodyColumn('raw')} IS NOT NULL AS "isComplete",
+    m.scheduled_at AS "scheduledAt", m.expires_at AS "expiresAt"
   FROM messages m
-  JOIN recipients r ON r.message_id = m.id
-  WHERE m.id = $1 AND m.workspace_id = $2 AND m.scheduled_at IS NOT NULL
+  JOIN recipients r ON r.message_id = m.id AND ${weeks.contain('r.message_id')}
+  ${joinBody(weeks)}
+  WHERE m.id = $1 AND ${weeks.contain('m.id')} AND m.workspace_id = $2 AND m.scheduled_at IS NOT NULL
   ORDER BY r.n
   FOR NO KEY UPDATE OF r
 `
@@ -145,7 +148,7 @@ interface AppliedChange {
 /** @throws RefusedChange, or an error for which `isQuotaExceeded` is true. */
 async function applyChange(tx: Queryable, key: MessageKey, change: ScheduledChange): Promise<AppliedChange> {
   await tx.query(LOCK_FIRST_RECIPIENT, [key.id, key.workspaceId])
-  const { rows } = await tx.query<LockedRow>(LOCK, [key.id, key.workspaceId])
+  const { rows } = await tx.query<LockedRow>(LOCK(weeksOf([key.id])), [key.id, key.workspaceId])
   const [first] = rows
   if (first === undefined) throw new RefusedChange('not-found')
   const refusal = checkChange(rows, first, change)

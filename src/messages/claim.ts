@@ -17,6 +17,7 @@ import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { joinSuppression } from '#src/suppression/erased.ts'
 import { weekly } from '#src/stores/weeks.ts'
+import { IS_BODY_GONE, joinBody } from './bodies.ts'
 import {
   COLUMN_LIST,
   type ClaimedMessageRow,
@@ -39,11 +40,13 @@ const LOADED = COLUMN_LIST.filter(
   ([, { recipient, content, isPart }]) => recipient !== undefined || content !== undefined || isPart,
 )
 const LOADED_COLUMNS = LOADED.map(([name, { isBody }]) =>
-  isBody ? `CASE WHEN m.content_size <= ${MAX_LOADED_SIZE} THEN m.${name} END AS ${name}` : `m.${name}`,
+  isBody
+    ? `CASE WHEN m.content_size <= ${MAX_LOADED_SIZE} THEN coalesce(m.${name}, b.${name}) END AS ${name}`
+    : `m.${name}`,
 ).join(', ')
-const BODY_COLUMNS = LOADED.flatMap(([name, { isBody, content }]) => (isBody ? [`${name} AS ${content}`] : [])).join(
-  ', ',
-)
+const BODY_COLUMNS = LOADED.flatMap(([name, { isBody, content }]) =>
+  isBody ? [`coalesce(m.${name}, b.${name}) AS ${content}`] : [],
+).join(', ')
 
 const CLAIM = weekly(
   'recipients-claim',
@@ -60,9 +63,10 @@ const CLAIM = weekly(
       RETURNING r.message_id, r.n, r.workspace_id, r.tier, r.address, r.domain, r.attempts, r.tries, r.due_at,
         r.campaign_id
     )
-    SELECT c.*, s.cause, s.kind AS cause_kind, ${LOADED_COLUMNS}
+    SELECT c.*, s.cause, s.kind AS cause_kind, ${LOADED_COLUMNS}, ${IS_BODY_GONE} AS is_body_gone
     FROM claimed c
     JOIN messages m ON m.id = c.message_id AND ${weeks.contain('m.id')}
+    ${joinBody(weeks)}
     ${joinSuppression({ workspaceId: 'c.workspace_id', address: 'c.address', tier: 'c.tier' })}`,
   { isUrgent: true },
 )
@@ -78,7 +82,11 @@ const SUPPRESSIONS = prepared(
 
 const BODIES = weekly(
   'texts-load',
-  (weeks) => `SELECT ${BODY_COLUMNS} FROM messages WHERE id = $1 AND ${weeks.contain('id')}`,
+  (weeks) => sql`
+    SELECT ${BODY_COLUMNS}, ${IS_BODY_GONE} AS "isBodyGone"
+    FROM messages m
+    ${joinBody(weeks)}
+    WHERE m.id = $1 AND ${weeks.contain('m.id')}`,
 )
 
 const ATTACHMENTS = weekly(
@@ -103,6 +111,7 @@ interface ClaimedRow extends ClaimedMessageRow {
   readonly campaign_id: string | null
   readonly cause: string | null
   readonly cause_kind: string | null
+  readonly is_body_gone: boolean
 }
 
 /** A recipient that this process has claimed, with its message. `columns.ts` defines the fields of the message. */
@@ -133,6 +142,8 @@ export interface ClaimedRecipient extends RecipientFields {
 export interface LoadedContent extends ContentFields {
   /** The bodies are not loaded yet: call `loadBodies`. */
   readonly isLarge: boolean
+  /** Its body is no longer stored: it must not be sent. */
+  readonly isBodyGone: boolean
 }
 
 /**
@@ -178,7 +189,7 @@ function claimedOf(row: ClaimedRow, lease: number, claimedAt: Date): ClaimedReci
     campaignId: row.campaign_id,
     contact: null,
     suppression: row.cause === null ? null : { cause: row.cause, kind: row.cause_kind ?? '' },
-    content: { ...readContent(row), isLarge: row.content_size > MAX_LOADED_SIZE },
+    content: { ...readContent(row), isLarge: row.content_size > MAX_LOADED_SIZE, isBodyGone: row.is_body_gone },
   }
 }
 
@@ -219,7 +230,7 @@ export async function loadAttachments(db: Queryable, messageId: string): Promise
   return (await db.query<Attachment>(ATTACHMENTS.for([messageId]), [messageId])).rows
 }
 
-export type MessageBodies = Pick<LoadedContent, 'html' | 'text' | 'raw'>
+export type MessageBodies = Pick<LoadedContent, 'html' | 'text' | 'raw' | 'isBodyGone'>
 
 /** Loads bodies that are too large to be loaded with the claim. @throws when the message was deleted. */
 export async function loadBodies(db: Queryable, messageId: string): Promise<MessageBodies> {

@@ -30,6 +30,7 @@ const STORED: readonly (readonly [ColumnName, Partial<Submission>, unknown])[] =
   ['html', { html: '<p>ü</p>' }, '<p>ü</p>'],
   ['body_text', { text: Buffer.from('ü') }, 'ü'],
   ['raw', { smtp: { raw: Buffer.of(0, 255), envelope: { from: '' } } }, Buffer.of(0, 255)],
+  ['has_body_row', {}, true],
   ['headers', { headers: [['X-A', 'b']] }, [['X-A', 'b']]],
   ['tags', { tags: ['a', 'b"c'] }, ['a', 'b"c']],
   ['metadata', { metadata: { order: 1, gift: null } }, { order: 1, gift: null }],
@@ -52,6 +53,8 @@ const STORED: readonly (readonly [ColumnName, Partial<Submission>, unknown])[] =
   ['traceparent', { origin: { requestId: 'r-1', traceparent: TRACEPARENT } }, TRACEPARENT],
   ['template', { template: { id: ID, version: 2, is_test: true } }, { id: ID, version: 2, is_test: true }],
 ]
+/** The columns of the body are read last. */
+const STORED_MESSAGE = 'SELECT * FROM messages JOIN message_bodies ON message_id = id WHERE id = $1'
 /** Every message has these, and each test message its own. */
 const IDENTITY = ['id', 'workspace_id']
 
@@ -88,14 +91,14 @@ describe('the columns of messages', () => {
     it(`${name} is stored and read`, async () => {
       const submission = submissionOf(await ctx.newWorkspace(), replaced)
       await ctx.db.transaction((tx) => storeMessages(tx, [submissionOf(submission.workspaceId), submission]))
-      const { rows } = await ctx.db.query<MessageRow>('SELECT * FROM messages WHERE id = $1', [submission.id])
+      const { rows } = await ctx.db.query<MessageRow>(STORED_MESSAGE, [submission.id])
       assert.deepEqual(rows[0]?.[name], value)
     })
 
   it('that are optional are null without a value, or their default', async () => {
     const submission = submissionOf(await ctx.newWorkspace())
     await ctx.db.transaction((tx) => storeMessages(tx, [submission]))
-    const { rows } = await ctx.db.query<MessageRow>('SELECT * FROM messages WHERE id = $1', [submission.id])
+    const { rows } = await ctx.db.query<MessageRow>(STORED_MESSAGE, [submission.id])
     for (const [name, { isOptional, byDefault }] of COLUMN_LIST)
       if (isOptional) assert.strictEqual(rows[0]?.[name], byDefault === undefined ? null : false, name)
   })
@@ -137,12 +140,12 @@ describe('the columns of messages', () => {
         createdAt: new Date(AT.getTime() - 1000),
       } as const
       const { content, ...claimed } = await claim(submission)
-      const { raw, hasAttachments, size, isLarge, ...texts } = content
+      const { raw, hasAttachments, size, isLarge, isBodyGone, ...texts } = content
       const { domainId, trackOpens, trackClicks, expiresAt, beganAt: scheduledAt } = claimed
       assert.deepEqual({ ...texts, domainId, trackOpens, trackClicks, expiresAt, scheduledAt }, submission)
       assert.deepEqual(
-        { raw, hasAttachments, size, isLarge },
-        { raw: null, hasAttachments: false, size: 9, isLarge: false },
+        { raw, hasAttachments, size, isLarge, isBodyGone },
+        { raw: null, hasAttachments: false, size: 9, isLarge: false, isBodyGone: false },
       )
       assert.deepEqual([claimed.deferredContent, claimed.contact, claimed.submitted], [null, null, null])
     })

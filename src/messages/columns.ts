@@ -2,6 +2,9 @@
  * The columns of the table `messages`, one row each. The statement that stores messages, its parameters, the list that
  * the claim selects, the type of a claimed recipient and the code that fills it are built from this table.
  *
+ * Columns with `isBody` are columns of `message_bodies` as well: the body is there if the message `has_body_row`. In
+ * `messages` are the bodies of mail that was accepted before (src/messages/bodies.ts).
+ *
  * To add a column: write a migration, add a row here, use the column. `pick` stores it when a message is accepted, and
  * says where its value is in the submission. `recipient` or `content` loads it with the claim, into a field of that
  * name of the claimed recipient or of its content. `columns.test.ts` compares the table with the database.
@@ -12,6 +15,7 @@
 import type { Mailbox } from '#src/mail/address.ts'
 import type { ColumnType } from '#src/stores/binary-columns.ts'
 import type { Tier } from '#src/queue/tiers.ts'
+import { BODIES_ARE_APART } from './bodies.ts'
 import { contentSizeOf, type Submission, type SubmittedEnvelope, type TemplateReference } from './submission.ts'
 
 /** A type of PostgreSQL, with the TypeScript type of its values. */
@@ -42,7 +46,7 @@ export interface MessageColumn {
   readonly isPart?: true
   /** The field's value, from the column's value and the row; without it the column's value. */
   readonly read?: (value: never, row: never) => unknown
-  /** Loaded with the claim only where the content is small (`claim.ts`), otherwise when it is sent. */
+  /** A column of `message_bodies`. Loaded with the claim only where the content is small, otherwise when it is sent. */
   readonly isBody?: true
 }
 
@@ -108,6 +112,8 @@ export const MESSAGE_COLUMNS = {
   body_text: { type: nullable(text), pick: (s) => s.text, content: 'text', isBody: true },
   /** The message as submitted by SMTP; it is sent as it is, without rendering. */
   raw: { type: nullable(bytea), pick: (s) => s.smtp?.raw ?? null, content: 'raw', isBody: true },
+  /** False for mail with deferred content, and mail that was accepted before bodies were stored apart. */
+  has_body_row: { type: boolean, computed: BODIES_ARE_APART, isPart: true },
   headers: {
     type: nullable(jsonb<readonly (readonly [name: string, value: string])[]>()),
     pick: (s) => nullIfEmpty(s.headers),

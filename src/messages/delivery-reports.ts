@@ -16,6 +16,7 @@ import { columnsOf } from '#src/stores/column-arrays.ts'
 import { MAX_EVENT_LAG_MS } from '#src/events/reported-event.ts'
 import { sql } from '#src/stores/sql.ts'
 import { weekly } from '#src/stores/weeks.ts'
+import { bodyColumn, joinBody } from './bodies.ts'
 import type { Acceptor } from './accept.ts'
 import { type Submission, type SubmittedEnvelope, isReportRequested } from './submission.ts'
 
@@ -69,14 +70,17 @@ const SUBMITTED = weekly(
   'reports-submitted',
   (weeks) => sql`
     SELECT i.ord, m.submitted, m.workspace_id AS "workspaceId", m.domain_id AS "domainId", m.from_email AS "from",
-      m.subject, m.created_at AS "arrivedAt", length(m.raw) AS octets,
+      m.subject, m.created_at AS "arrivedAt", length(${bodyColumn('raw')}) AS octets,
       CASE
         WHEN m.submitted ? 'reportTo'
-          THEN substring(m.raw FOR CASE WHEN m.submitted ->> 'ret' = 'FULL' THEN ${MAX_QUOTED} ELSE ${MAX_HEADER} END)
+          THEN substring(
+            ${bodyColumn('raw')} FOR CASE WHEN m.submitted ->> 'ret' = 'FULL' THEN ${MAX_QUOTED} ELSE ${MAX_HEADER} END
+          )
       END AS original,
       a.host, a.reply_status AS status, a.reply_text AS reply, a.reply_code AS code, a.at AS "attemptAt"
     FROM unnest($1::uuid[], $2::smallint[]) WITH ORDINALITY AS i (message_id, n, ord)
     JOIN messages m ON m.id = i.message_id AND ${weeks.contain('m.id')}
+    ${joinBody(weeks)}
     LEFT JOIN LATERAL (
       SELECT *
       FROM attempts

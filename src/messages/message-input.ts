@@ -5,6 +5,7 @@
  */
 import type { BinaryColumn } from '#src/stores/binary-columns.ts'
 import { jsonOrNull } from '#src/stores/column-arrays.ts'
+import { BODIES_ARE_APART } from './bodies.ts'
 import { COLUMN_LIST, type MessageColumn } from './columns.ts'
 import type { Submission } from './submission.ts'
 
@@ -50,8 +51,10 @@ const INSERTED = COLUMN_LIST.filter(([, { pick, computed }]) => pick !== undefin
 export const INSERT_COLUMNS = INSERTED.map(([name]) => name).join(', ')
 export const INSERT_VALUES = INSERTED.map(([name, column]) => valueToInsert(name, column)).join(', ')
 
-function valueToInsert(name: string, { type, isOptional, byDefault, computed }: MessageColumn): string {
+/** A body is stored in one of the two tables. */
+function valueToInsert(name: string, { type, isOptional, byDefault, computed, isBody }: MessageColumn): string {
   if (computed !== undefined) return computed
+  if (isBody) return `CASE WHEN NOT ${BODIES_ARE_APART} THEN ${name} END`
   if (!isOptional) return name
   const value = FROM_JSON[type.name]?.(name) ?? `(optional_fields ->> '${name}')::${type.name}`
   return byDefault === undefined ? value : `coalesce(${value}, ${byDefault})`

@@ -16,6 +16,7 @@ import { prepared, type Queryable, urgent } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { joinSuppression } from '#src/suppression/erased.ts'
 import { defineInput, type BinaryColumn } from '#src/stores/binary-columns.ts'
+import { BODIES_ARE_APART } from './bodies.ts'
 import {
   claimIdOf,
   claimKeys,
@@ -63,6 +64,11 @@ const STORED_ROWS = sql`
     SELECT ${INSERT_VALUES}
     FROM ${MESSAGES.from('i')}
     RETURNING 1
+  ), new_bodies AS (
+    INSERT INTO message_bodies (message_id, html, body_text, raw)
+    SELECT id, html, body_text, raw
+    FROM ${MESSAGES.only('id', 'html', 'body_text', 'raw').from('i')}
+    WHERE ${BODIES_ARE_APART}
   ), new_tags AS (
     INSERT INTO message_tags (workspace_id, tag, message_id)
     SELECT DISTINCT i.workspace_id, tag, i.id

@@ -142,6 +142,7 @@ async function openAmong(tx: Queryable, weeks: Weeks, found: readonly FoundRecip
 
 /** Statements by message ids. */
 const OF_MESSAGES = (weeks: Weeks): Readonly<Record<string, string>> => ({
+  message_bodies: `DELETE FROM message_bodies WHERE message_id = ANY ($1::uuid[]) AND ${weeks.contain('message_id')}`,
   attachments: `DELETE FROM attachments WHERE message_id = ANY ($1::uuid[]) AND ${weeks.contain('message_id')}`,
   message_tags: `DELETE FROM message_tags WHERE message_id = ANY ($1::uuid[]) AND ${weeks.contain('message_id')}`,
   attempts: `DELETE FROM attempts WHERE message_id = ANY ($1::uuid[]) AND ${weeks.contain('message_id')}`,
@@ -238,7 +239,7 @@ async function clearTexts(tx: Queryable, { weeks, id }: MessageRef): Promise<voi
     `,
     [id],
   )
-  await tx.query(OF_MESSAGES(weeks)['attachments'] ?? '', [[id]])
+  for (const table of ['message_bodies', 'attachments']) await tx.query(OF_MESSAGES(weeks)[table] ?? '', [[id]])
 }
 
 const EVENTS = (weeks: Weeks): string => sql`

@@ -7,6 +7,7 @@
 import { idAt } from '#src/platform/id.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
 import { recordChange } from '#src/stores/audit.ts'
+import { bodyColumn, joinBody } from '#src/messages/bodies.ts'
 import { listWeeks, WEEK_MS } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type Weeks, weeksOf } from '#src/stores/weeks.ts'
@@ -85,8 +86,11 @@ const ATTACHMENT = sql`
 
 const MESSAGES = (weeks: Weeks): string => sql`
   SELECT r.message_id AS id, r.address,
-    to_jsonb(m) - '{workspace_id,raw,to_list,cc_list,api_key_id,event_count}'::text[] || jsonb_build_object(
-      'raw_base64', encode(m.raw, 'base64'),
+    to_jsonb(m) - '{workspace_id,raw,has_body_row,to_list,cc_list,api_key_id,event_count}'::text[]
+    || jsonb_build_object(
+      'html', ${bodyColumn('html')},
+      'body_text', ${bodyColumn('body_text')},
+      'raw_base64', encode(${bodyColumn('raw')}, 'base64'),
       'recipient', to_jsonb(r) - '{workspace_id,lease,message_id}'::text[],
       'attachments', (
         SELECT coalesce(jsonb_agg(${ATTACHMENT}), '[]')
@@ -112,6 +116,7 @@ const MESSAGES = (weeks: Weeks): string => sql`
     where: `${weeks.contain('t.message_id')} AND t.message_id > $5`,
   })}
   JOIN messages m ON m.id = r.message_id AND ${weeks.contain('m.id')}
+  ${joinBody(weeks)}
   ORDER BY r.message_id
   FETCH FIRST ${SLICE} ROWS WITH TIES
 `

@@ -12,6 +12,8 @@ interface DeletedData {
   readonly period: PeriodName
   /** The table that is walked by workspace and id. */
   readonly walks: 'messages' | 'events'
+  /** What has the longest period of all workspaces is not walked, since its partitions are dropped. */
+  readonly isDropped: boolean
   /** Whose oldest partition bounds the walk. */
   readonly oldest: PartitionedTable
   /** Statements that delete rows by the ids of `chosen (id)`, as common table expressions. */
@@ -23,6 +25,7 @@ function deleteBy(table: PartitionedTable, column: string): (weeks: Weeks) => st
 }
 
 const deleteAttempts = deleteBy('attempts', 'message_id')
+const deleteBodies = deleteBy('message_bodies', 'message_id')
 const deleteAttachments = deleteBy('attachments', 'message_id')
 
 const clearTexts = (weeks: Weeks): string => sql`
@@ -36,18 +39,29 @@ export const DELETED_DATA = {
   bodies: {
     period: 'bodies',
     walks: 'messages',
+    isDropped: true,
+    oldest: 'attachments',
+    deletes: (weeks) => [deleteAttachments(weeks), deleteBodies(weeks)],
+  },
+  /** Bodies in messages, of mail that was accepted before migration 062. */
+  old_bodies: {
+    period: 'bodies',
+    walks: 'messages',
+    isDropped: false,
     oldest: 'messages',
-    deletes: (weeks) => [deleteAttachments(weeks), clearTexts(weeks)],
+    deletes: (weeks) => [clearTexts(weeks)],
   },
   attempts: {
     period: 'events',
     walks: 'messages',
+    isDropped: true,
     oldest: 'attempts',
     deletes: (weeks) => [deleteAttempts(weeks)],
   },
   events: {
     period: 'events',
     walks: 'events',
+    isDropped: true,
     oldest: 'events',
     deletes: (weeks) => [
       sql`
@@ -59,9 +73,11 @@ export const DELETED_DATA = {
   messages: {
     period: 'messages',
     walks: 'messages',
+    isDropped: true,
     oldest: 'messages',
     deletes: (weeks) => [
       deleteAttachments(weeks),
+      deleteBodies(weeks),
       deleteAttempts(weeks),
       deleteBy('message_tags', 'message_id')(weeks),
       deleteBy('recipients', 'message_id')(weeks),

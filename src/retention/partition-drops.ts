@@ -34,6 +34,7 @@ export const DROPPED_TABLES: readonly DroppedTable[] = [
   { table: 'messages', period: 'messages', isOfMessages: true },
   { table: 'message_tags', period: 'messages', isOfMessages: true },
   { table: 'recipients', period: 'messages', isOfMessages: true },
+  { table: 'message_bodies', period: 'bodies', isOfMessages: true },
   { table: 'attachments', period: 'bodies', isOfMessages: true },
   { table: 'attempts', period: 'events', isOfMessages: true },
   { table: 'events', period: 'events', isOfMessages: false },

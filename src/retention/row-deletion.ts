@@ -52,6 +52,7 @@ export async function listOverdue(
   const [oldestWeek] = await listWeeks(db, oldest)
   if (oldestWeek === undefined) return []
   const longest = await readLongestPeriods(db, defaults)
+  const endMs = data === 'old_bodies' ? await readEndOfOldBodies(db) : Infinity
   const { rows } = await db.query<CandidateRow>(CANDIDATES(period), [
     ...periodParameters(defaults),
     data,
@@ -61,7 +62,7 @@ export async function listOverdue(
     .map(({ workspace_id: workspaceId, days, done_ms: doneMs, is_gone: isGone }) => ({
       workspaceId,
       isGone,
-      targetMs: targetOf(data, days, longest[period], nowMs),
+      targetMs: Math.min(targetOf(data, days, longest[period], nowMs), endMs),
       doneMs: Math.max(doneMs, oldestWeek),
     }))
     .filter(({ targetMs, doneMs }) => targetMs > doneMs)
@@ -82,13 +83,19 @@ const CANDIDATES = (period: PeriodName): string => sql`
   LEFT JOIN retention_progress g ON g.workspace_id = p.workspace_id AND g.data = $4
 `
 
-/**
- * The bodies of messages are in the messages, whose partitions stay: their walks never wait for whole weeks. Those of
- * events always do: no index has them by time alone.
- */
+/** No message that was accepted later has its body in messages; clocks may differ. */
+async function readEndOfOldBodies(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ ms: number | null }>(
+    'SELECT extract(epoch FROM apart_since)::float8 * 1000 AS ms FROM body_storage',
+  )
+  const since = rows[0]?.ms ?? null
+  return since === null ? Infinity : Math.ceil(since) + DAY_MS
+}
+
+/** The walks of events always wait for whole weeks: no index has them by time alone. */
 function targetOf(data: DataName, days: number, longest: number, nowMs: number): number {
   const targetMs = nowMs - days * DAY_MS
-  const waitsForWeek = data === 'events' || (days === longest && data !== 'bodies')
+  const waitsForWeek = data === 'events' || (days === longest && DELETED_DATA[data].isDropped)
   return waitsForWeek ? weekOf(targetMs) : Math.floor(targetMs / DAY_MS) * DAY_MS
 }
 

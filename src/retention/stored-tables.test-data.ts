@@ -15,6 +15,7 @@ const ROWS = `
 messages: weeks; MESSAGE_RETENTION_DAYS
 message_tags: weeks; MESSAGE_RETENTION_DAYS
 recipients: weeks; MESSAGE_RETENTION_DAYS
+message_bodies: weeks; BODY_RETENTION_DAYS
 attachments: weeks; BODY_RETENTION_DAYS
 attempts: weeks; EVENT_RETENTION_DAYS
 events: weeks; EVENT_RETENTION_DAYS
@@ -115,6 +116,7 @@ webhook_endpoints: objects; they are created by customers
 workspaces: objects; they are created by the operator
 acme_accounts: few; one for each authority
 acme_turn: few; one row
+body_storage: few; one row
 installation: few; one row
 installation_mode: few; one row
 live_checks: few; one for each check

@@ -13,7 +13,9 @@ const MONDAY_MS = 4 * 24 * 3600 * 1000
 
 /** Tables and the storage settings of their partitions. */
 const PARTITIONED = {
-  // a message of a few KB stays in its row, uncompressed: cheaper to write and to read
+  // a body of a few KB stays in its row, uncompressed: cheaper to write and to read
+  message_bodies: 'toast_tuple_target = 8160, autovacuum_vacuum_insert_scale_factor = 0.2',
+  // earlier versions store bodies there
   messages: 'toast_tuple_target = 8160, autovacuum_vacuum_insert_scale_factor = 0.2',
   attachments: '',
   recipients: 'fillfactor = 70, autovacuum_vacuum_scale_factor = 0.1',

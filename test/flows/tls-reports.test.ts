@@ -86,7 +86,7 @@ describe('TLS reports', () => {
 
   const send = (): Promise<boolean> => sendTlsReports(reporting, FROM)
   const mails = async (): Promise<Buffer[]> =>
-    (await ctx.db.query<{ raw: Buffer }>('SELECT raw FROM messages')).rows.map(({ raw }) => raw)
+    (await ctx.db.query<{ raw: Buffer }>('SELECT raw FROM message_bodies')).rows.map(({ raw }) => raw)
 
   it('are counted for domains that ask for them only, also by two processes', async () => {
     const other = createTlsResults(ctx, () =>

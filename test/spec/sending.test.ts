@@ -14,10 +14,11 @@ interface Stored {
 }
 
 const STORED = sql`
-  SELECT coalesce(from_name || ' ', '') || from_email AS "from", reply_to->>'email' AS reply, subject, html,
-    body_text AS text,
+  SELECT coalesce(from_name || ' ', '') || from_email AS "from", reply_to->>'email' AS reply, subject, b.html,
+    b.body_text AS text,
     (SELECT array_agg(kind || ' ' || address ORDER BY n) FROM recipients r WHERE r.message_id = m.id) AS recipients
   FROM messages m
+  JOIN message_bodies b ON b.message_id = m.id
   WHERE id = $1::uuid
 `
 

@@ -73,6 +73,7 @@ export function claimedOf(
       subject: 'Hello',
       html: null,
       text: 'Hello',
+      isBodyGone: false,
       raw: null,
       headers: [],
       hasAttachments: false,

@@ -40,7 +40,7 @@ export function createSubmissionClient(ctx: TestContext, sender: Sender, plainPo
       const view = await readMessage(ctx.db, sender.workspaceId, id)
       const {
         rows: [row],
-      } = await ctx.db.query<{ raw: Buffer }>('SELECT raw FROM messages WHERE id = $1', [id])
+      } = await ctx.db.query<{ raw: Buffer }>('SELECT raw FROM message_bodies WHERE message_id = $1', [id])
       assert.ok(view !== null && row !== undefined)
       return { raw: row.raw, view }
     },

@@ -1,0 +1,102 @@
+import { assert } from 'chai'
+import { undoMigrations } from '#src/stores/migrate.ts'
+import { createContext, type TestContext } from '#test/support/context.ts'
+import { submissionOf } from '#test/support/submission.ts'
+import { claimRecipients, type ClaimedRecipient, loadBodies } from './claim.ts'
+import { storeMessages } from './message-store.ts'
+import type { Submission } from './submission.ts'
+
+describe('bodies of messages', () => {
+  let ctx: TestContext
+  beforeEach(async () => {
+    ctx = await createContext()
+  })
+  afterEach(() => ctx.close())
+
+  const store = async (fields: Partial<Submission> = { html: '<p>Hi</p>', text: 'Hi' }): Promise<string> => {
+    const submission = submissionOf(await ctx.newWorkspace(), fields)
+    await ctx.db.transaction((tx) => storeMessages(tx, [submission]))
+    return submission.id
+  }
+  const claim = async (messageId: string): Promise<ClaimedRecipient['content']> => {
+    const { rows } = await ctx.db.query<{ id: number }>(
+      `INSERT INTO leases (machine, pid, expires_at) VALUES ('test', 1, now() + interval '1 hour') RETURNING id`,
+    )
+    const [claimed] = await claimRecipients(ctx.db, rows[0]?.id ?? 0, [{ messageId, n: 0 }], new Date())
+    return claimed?.content ?? assert.fail('was not claimed')
+  }
+  /** Until the contract migration, while processes of an earlier version may run. */
+  const asBefore = (): Promise<unknown> => ctx.db.query('UPDATE body_storage SET apart_since = NULL')
+  const asNow = (): Promise<unknown> => ctx.db.query('UPDATE body_storage SET apart_since = now()')
+  const inMessages = async (id: string): Promise<unknown> => {
+    const { rows } = await ctx.db.query('SELECT html, body_text, has_body_row FROM messages WHERE id = $1', [id])
+    return Object.values(rows[0] ?? {})
+  }
+  const bodyRows = async (): Promise<number> => (await ctx.db.query('SELECT FROM message_bodies')).rows.length
+
+  it('are stored apart from the messages', async () => {
+    const id = await store()
+    assert.deepEqual(await inMessages(id), [null, null, true])
+    const { html, text, isBodyGone } = await claim(id)
+    assert.deepEqual([html, text, isBodyGone], ['<p>Hi</p>', 'Hi', false])
+  })
+
+  it('are stored in the messages while an earlier version may send them, and are found there later', async () => {
+    await asBefore()
+    const id = await store()
+    assert.deepEqual([await inMessages(id), await bodyRows()], [['<p>Hi</p>', 'Hi', false], 0])
+    await asNow()
+    const { html, text, isBodyGone } = await claim(id)
+    assert.deepEqual([html, text, isBodyGone], ['<p>Hi</p>', 'Hi', false])
+  })
+
+  it('large ones are found in either place', async () => {
+    const html = 'x'.repeat(200_000)
+    await asBefore()
+    const before = await store({ html, text: null })
+    await asNow()
+    for (const id of [before, await store({ html, text: null })]) {
+      assert.isTrue((await claim(id)).isLarge)
+      assert.deepEqual(await loadBodies(ctx.db, id), { html, text: null, raw: null, isBodyGone: false })
+    }
+  })
+
+  it('that are no longer stored are reported, and no mail is', async () => {
+    await asBefore()
+    const before = [await store(), await store({ html: 'x'.repeat(200_000) })]
+    await ctx.db.query('UPDATE messages SET html = NULL, body_text = NULL')
+    await asNow()
+    const now = [await store(), await store({ html: 'x'.repeat(200_000) })]
+    await ctx.db.query('DELETE FROM message_bodies')
+    for (const id of [...before, ...now]) {
+      const { isLarge, isBodyGone } = await claim(id)
+      assert.isTrue(isBodyGone || isLarge)
+      assert.isTrue((await loadBodies(ctx.db, id)).isBodyGone)
+    }
+  })
+
+  it('a mail that has only attachments has a body', async () => {
+    const files = [{ filename: 'a', contentType: 'text/plain', contentId: null, content: Buffer.from('abc') }]
+    await asBefore()
+    const before = await store({ html: null, text: null, attachments: files })
+    await asNow()
+    for (const id of [before, await store({ html: null, text: null, attachments: files })])
+      assert.isFalse((await claim(id)).isBodyGone)
+  })
+
+  it('move back into the messages when the migrations are undone', async () => {
+    const ids = [await store(), await store({ html: null, text: 'x' })]
+    await undoMigrations(ctx.databaseUrl, '060-request-ids.ts')
+    const { rows } = await ctx.db.query(
+      'SELECT html, body_text AS text FROM messages WHERE id = ANY ($1) ORDER BY id',
+      [ids],
+    )
+    assert.deepEqual(
+      rows.map((row) => Object.values(row)),
+      [
+        ['<p>Hi</p>', 'Hi'],
+        [null, 'x'],
+      ],
+    )
+  })
+})
