@@ -6,6 +6,7 @@
  */
 import { CAMPAIGN_FIELDS } from './field-descriptions-campaigns.ts'
 import { OPERATION_FIELDS } from './field-descriptions-operation.ts'
+import { PEOPLE_FIELDS } from './field-descriptions-people.ts'
 import { PARAMETER_FIELDS } from './field-descriptions-parameters.ts'
 
 const SEND_FIELDS: Readonly<Record<string, string>> = {
@@ -179,6 +180,7 @@ const ALL: Readonly<Record<string, string>> = {
   ...CAMPAIGN_FIELDS,
   ...OPERATION_FIELDS,
   ...PARAMETER_FIELDS,
+  ...PEOPLE_FIELDS,
 }
 
 /** The names of the rows, for the test that each is used. */

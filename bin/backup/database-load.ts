@@ -178,6 +178,7 @@ export class DatabaseLoader {
         JSON.stringify(commandActor(command)),
       ])
       const isSuspended = await recordRestore(tx, { from, until })
+      await this.#client.query(END_ACCESS)
       await this.#client.query(RECORD_AUDIT, [from.toISOString(), JSON.stringify({ snapshot_at: from })])
       await this.#client.query('COMMIT')
       await this.#client.query(`DROP SCHEMA ${OLD_SCHEMA} CASCADE`)
@@ -242,6 +243,14 @@ export class DatabaseLoader {
   }
 }
 
+/** Sessions that had ended, and links that were used, are in an older backup as if they were not. */
+const END_ACCESS = sql`
+  DELETE FROM user_sessions;
+  DELETE FROM password_resets;
+  UPDATE invitations
+  SET revoked_at = now()
+  WHERE accepted_at IS NULL AND revoked_at IS NULL;
+`
 const RECORD_AUDIT = `SELECT record_audit('restore', $1, NULL, 'create', NULL, $2::jsonb)`
 
 function requireKnown({ migrations, version }: BackupDescription): void {

@@ -548,13 +548,13 @@ export type AuditEntry = {
   /** who made the change: a key, the operator or a command */
   readonly actor: {
     /** the type */
-    readonly type: "key" | "operator" | "cli" | "mailbox" | "schedule"
+    readonly type: "key" | "user" | "operator" | "cli" | "mailbox" | "schedule"
     /**
-     * the id of the API key; the address of a mailbox whose owner connected it; for the operator the name in
-     * `X-Operator`, the user and host of a command, or the setting of a schedule
+     * the id of the API key or user; the address of a mailbox whose owner connected it; for the operator the id of
+     * their user or the name in `X-Operator`; the user and host of a command; the setting of a schedule
      */
     readonly id: string | null
-    /** the name of the API key, while it exists */
+    /** the name of the API key or user, while it exists */
     readonly name: string | null
   }
   /** the address of the client; null for a command */
@@ -6030,7 +6030,9 @@ export class Mailstead {
     )
   }
 
-  /** List the scheduled messages, soonest first. Needs a Regular key. */
+  /**
+   * List the scheduled messages, soonest first. Needs a Regular key. Open to people with the permission `mail:read`.
+   */
   listScheduled(input: {
     readonly query?: {
       /** the number of the page, from 1 */
@@ -6072,7 +6074,8 @@ export class Mailstead {
   /**
    * List the emails that were captured instead of delivered, newest first. Mail to the capture domain (see `capture` of
    * the workspace) is processed like any other, but delivered to a built-in receiver. It ends in the state `captured`
-   * and is stored for seven days. The local part of the address may request another outcome. Needs any API key.
+   * and is stored for seven days. The local part of the address may request another outcome. Needs any API key. Open to
+   * people with the permission `mail:read`.
    */
   getCapturedEmails(input: {
     readonly query?: {
@@ -6087,12 +6090,15 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/captured' }, input, options)
   }
 
-  /** Delete all captured emails. Needs any API key. */
+  /** Delete all captured emails. Needs any API key. Open to people with the permission `mail:delete`. */
   deleteCapturedEmails(options?: CallOptions): Promise<DeleteCapturedEmailAnswer> {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/emails/captured' }, {}, options)
   }
 
-  /** Get a captured email: headers, text, HTML, signatures. Needs any API key. */
+  /**
+   * Get a captured email: headers, text, HTML, signatures. Needs any API key. Open to people with the permission
+   * `mail:read`.
+   */
   getCapturedEmail(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6102,7 +6108,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/captured/{id}' }, input, options)
   }
 
-  /** Delete a captured email. Needs any API key. */
+  /** Delete a captured email. Needs any API key. Open to people with the permission `mail:delete`. */
   deleteCapturedEmail(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6112,7 +6118,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/emails/captured/{id}' }, input, options)
   }
 
-  /** Download a captured email, byte for byte. Needs any API key. */
+  /** Download a captured email, byte for byte. Needs any API key. Open to people with the permission `mail:read`. */
   getCapturedEmailRaw(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6126,7 +6132,7 @@ export class Mailstead {
    * Search messages, newest first. `next` of the response is a cursor, too, which is not bound to the filter. A search
    * examines a limited number of messages: the response has what it found, perhaps nothing, and `next` continues it.
    * `total` is counted up to 10,000 and where counting is cheap; otherwise it is a lower bound, and `total_is_exact` is
-   * false. Needs any API key.
+   * false. Needs any API key. Open to people with the permission `mail:read`.
    */
   searchEmails(input: {
     readonly query?: {
@@ -6169,7 +6175,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails' }, input, options)
   }
 
-  /** Get a message: status, recipients, attempts and event timeline. Needs any API key. */
+  /**
+   * Get a message: status, recipients, attempts and event timeline. Needs any API key. Open to people with the
+   * permission `mail:read`.
+   */
   getEmail(input: {
     readonly query: {
       /** msg_…, em_…, scheduled_msg_… or the uuid */
@@ -6179,7 +6188,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/get-email' }, input, options)
   }
 
-  /** Get a message: status, recipients, attempts and event timeline. Needs any API key. */
+  /**
+   * Get a message: status, recipients, attempts and event timeline. Needs any API key. Open to people with the
+   * permission `mail:read`.
+   */
   getEmailByPath(input: {
     readonly params: {
       /** msg_…, em_…, scheduled_msg_… or the uuid */
@@ -6191,7 +6203,7 @@ export class Mailstead {
 
   /**
    * Explain why a message is where it is: every gate in order, which one holds it, by which rule and until when. Needs
-   * any API key.
+   * any API key. Open to people with the permission `mail:read`.
    */
   explainEmail(input: {
     readonly query: {
@@ -6204,7 +6216,7 @@ export class Mailstead {
 
   /**
    * Explain why a message is where it is: every gate in order, which one holds it, by which rule and until when. Needs
-   * any API key.
+   * any API key. Open to people with the permission `mail:read`.
    */
   explainEmailByPath(input: {
     readonly params: {
@@ -6218,7 +6230,8 @@ export class Mailstead {
   /**
    * List events after a cursor. The response has the events after `after` in order, and `next`, the cursor after the
    * last of them. With `wait`, an empty response is delayed until an event occurs. With a filter, a response may be
-   * empty and have `has_more`: continue with its `next`. Needs any API key.
+   * empty and have `has_more`: continue with its `next`. Needs any API key. Open to people with the permission
+   * `mail:read`.
    */
   listEvents(input: {
     readonly query?: {
@@ -6245,7 +6258,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/events' }, input, options)
   }
 
-  /** List the partials of the workspace, by name. Needs any API key. */
+  /**
+   * List the partials of the workspace, by name. Needs any API key. Open to people with the permission
+   * `templates:read`.
+   */
   listPartials(input: {
     readonly query?: {
       /** how many entries a page has at most */
@@ -6257,14 +6273,20 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates/partials' }, input, options)
   }
 
-  /** Save a partial and create the next version of each template that uses it. Needs any API key. */
+  /**
+   * Save a partial and create the next version of each template that uses it. Needs any API key. Open to people with
+   * the permission `templates:write`.
+   */
   savePartial(input: {
     readonly body: SavePartialBody
   }, options?: CallOptions): Promise<PartialAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/templates/partials/save' }, input, options)
   }
 
-  /** Get a partial and the templates that use it. Needs any API key. */
+  /**
+   * Get a partial and the templates that use it. Needs any API key. Open to people with the permission
+   * `templates:read`.
+   */
   getPartial(input: {
     readonly params: {
       /** the name of the object */
@@ -6274,7 +6296,9 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates/partials/{name}' }, input, options)
   }
 
-  /** Delete a partial that no template uses. Needs any API key. */
+  /**
+   * Delete a partial that no template uses. Needs any API key. Open to people with the permission `templates:write`.
+   */
   deletePartial(input: {
     readonly params: {
       /** the name of the object */
@@ -6284,14 +6308,20 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/templates/partials/{name}' }, input, options)
   }
 
-  /** Preview a template, stored or unsaved, rendered for a contact or with sample data. Needs any API key. */
+  /**
+   * Preview a template, stored or unsaved, rendered for a contact or with sample data. Needs any API key. Open to
+   * people with the permission `templates:read`.
+   */
   previewTemplate(input: {
     readonly body: PreviewTemplateBody
   }, options?: CallOptions): Promise<TemplatePreview> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/templates/preview' }, input, options)
   }
 
-  /** Check a template for problems before it is sent. Needs any API key. */
+  /**
+   * Check a template for problems before it is sent. Needs any API key. Open to people with the permission
+   * `templates:read`.
+   */
   checkTemplate(input: {
     readonly body: PreviewTemplateBody
   }, options?: CallOptions): Promise<TemplateCheck> {
@@ -6313,7 +6343,10 @@ export class Mailstead {
     )
   }
 
-  /** List the templates of the workspace, newest first. Needs any API key. */
+  /**
+   * List the templates of the workspace, newest first. Needs any API key. Open to people with the permission
+   * `templates:read`.
+   */
   listTemplates(input: {
     readonly query?: {
       /** the number of the page, from 1 */
@@ -6327,7 +6360,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates' }, input, options)
   }
 
-  /** Get a template: its source and its compiled form. Needs any API key. */
+  /**
+   * Get a template: its source and its compiled form. Needs any API key. Open to people with the permission
+   * `templates:read`.
+   */
   getTemplate(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6337,7 +6373,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates/{id}' }, input, options)
   }
 
-  /** Delete a template that no automation or campaign uses; mail rendered from it is not changed. Needs any API key. */
+  /**
+   * Delete a template that no automation or campaign uses; mail rendered from it is not changed. Needs any API key.
+   * Open to people with the permission `templates:write`.
+   */
   deleteTemplate(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6347,14 +6386,20 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/templates/{id}' }, input, options)
   }
 
-  /** Save a template, or the next version of one. Needs any API key. */
+  /**
+   * Save a template, or the next version of one. Needs any API key. Open to people with the permission
+   * `templates:write`.
+   */
   saveTemplate(input: {
     readonly body: SaveTemplateBody
   }, options?: CallOptions): Promise<SavedTemplate> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/templates/save' }, input, options)
   }
 
-  /** List the versions of a template, latest first. Needs any API key. */
+  /**
+   * List the versions of a template, latest first. Needs any API key. Open to people with the permission
+   * `templates:read`.
+   */
   listTemplateVersions(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6372,7 +6417,7 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates/{id}/versions' }, input, options)
   }
 
-  /** Get a version of a template. Needs any API key. */
+  /** Get a version of a template. Needs any API key. Open to people with the permission `templates:read`. */
   getTemplateVersion(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6389,19 +6434,25 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/integrations/verify' }, {}, options)
   }
 
-  /** Get the plan, quota and keys of the workspace. Needs any API key. */
+  /**
+   * Get the plan, quota and keys of the workspace. Needs any API key. Open to people with the permission
+   * `workspace:read`.
+   */
   getWorkspace(options?: CallOptions): Promise<GetWorkspaceAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/workspace' }, {}, options)
   }
 
-  /** Get the tracking settings of the workspace. Needs an Admin key with the scope `tracking:manage`. */
+  /**
+   * Get the tracking settings of the workspace. Needs an Admin key with the scope `tracking:manage`. Open to people
+   * with the permission `tracking:read`.
+   */
   getTracking(options?: CallOptions): Promise<GetTrackingAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/workspace/tracking' }, {}, options)
   }
 
   /**
    * Update the tracking settings of the workspace; omitted fields are not changed. Needs an Admin key with the scope
-   * `tracking:manage`.
+   * `tracking:manage`. Open to people with the permission `tracking:write`.
    */
   changeTracking(input: {
     readonly body?: ChangeTrackingBody
@@ -6409,7 +6460,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/workspace/tracking' }, input, options)
   }
 
-  /** List the audiences of the workspace. Needs an Admin key with the scope `audiences:manage`. */
+  /**
+   * List the audiences of the workspace. Needs an Admin key with the scope `audiences:manage`. Open to people with the
+   * permission `audiences:read`.
+   */
   getAudiences(input: {
     readonly query?: {
       /** the number of the page, from 1 */
@@ -6427,7 +6481,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/audiences/get-audiences' }, input, options)
   }
 
-  /** Get an audience. Needs an Admin key with the scope `audiences:manage`. */
+  /**
+   * Get an audience. Needs an Admin key with the scope `audiences:manage`. Open to people with the permission
+   * `audiences:read`.
+   */
   getAudience(input: {
     readonly query: {
       /** the id of the object */
@@ -6437,7 +6494,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/audiences/get-audience' }, input, options)
   }
 
-  /** Create an audience; its signup form works immediately. Needs an Admin key with the scope `audiences:manage`. */
+  /**
+   * Create an audience; its signup form works immediately. Needs an Admin key with the scope `audiences:manage`. Open
+   * to people with the permission `audiences:write`.
+   */
   addAudience(input: {
     readonly body: AddAudienceBody
   }, options?: CallOptions): Promise<AudienceAnswer> {
@@ -6446,7 +6506,7 @@ export class Mailstead {
 
   /**
    * Update the name, description or double opt-in of an audience; omitted fields are not changed. Needs an Admin key
-   * with the scope `audiences:manage`.
+   * with the scope `audiences:manage`. Open to people with the permission `audiences:write`.
    */
   updateAudience(input: {
     readonly query: {
@@ -6460,7 +6520,7 @@ export class Mailstead {
 
   /**
    * Delete an audience and, permanently, the contacts that are in no other audience. Needs an Admin key with the scope
-   * `audiences:manage`.
+   * `audiences:manage`. Open to people with the permission `audiences:write`.
    */
   deleteAudience(input: {
     readonly query: {
@@ -6471,7 +6531,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/audiences/delete-audience' }, input, options)
   }
 
-  /** List the contacts of an audience. Needs an Admin key with the scope `contacts:read`. */
+  /**
+   * List the contacts of an audience. Needs an Admin key with the scope `contacts:read`. Open to people with the
+   * permission `contacts:read`.
+   */
   getContacts(input: {
     readonly query?: {
       /** the number of the page, from 1 */
@@ -6502,7 +6565,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/get-contacts' }, input, options)
   }
 
-  /** Get a contact by id or email. Needs an Admin key with the scope `contacts:read`. */
+  /**
+   * Get a contact by id or email. Needs an Admin key with the scope `contacts:read`. Open to people with the permission
+   * `contacts:read`.
+   */
   getContact(input: {
     readonly query?: {
       /** of the contact; give this or email */
@@ -6518,7 +6584,7 @@ export class Mailstead {
 
   /**
    * Add a contact to an audience; an existing contact is updated with the given fields. Needs an Admin key with the
-   * scope `contacts:write`.
+   * scope `contacts:write`. Open to people with the permission `contacts:write`.
    */
   addContact(input: {
     readonly body: AddContactBody
@@ -6528,7 +6594,7 @@ export class Mailstead {
 
   /**
    * Update a contact; null clears a field, omitted fields are not changed. Needs an Admin key with the scope
-   * `contacts:write`.
+   * `contacts:write`. Open to people with the permission `contacts:write`.
    */
   updateContact(input: {
     readonly query?: {
@@ -6542,7 +6608,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/contacts/update-contact' }, input, options)
   }
 
-  /** Delete a contact permanently, from all audiences. Needs an Admin key with the scope `contacts:write`. */
+  /**
+   * Delete a contact permanently, from all audiences. Needs an Admin key with the scope `contacts:write`. Open to
+   * people with the permission `contacts:write`.
+   */
   deleteContact(input: {
     readonly query?: {
       /** of the contact; give this or email */
@@ -6554,7 +6623,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/contacts/delete-contact' }, input, options)
   }
 
-  /** Create an automation; without a status it is a draft. Needs an Admin key with the scope `automations:write`. */
+  /**
+   * Create an automation; without a status it is a draft. Needs an Admin key with the scope `automations:write`. Open
+   * to people with the permission `automations:write`.
+   */
   createAutomation(input: {
     readonly body: CreateAutomationBody
   }, options?: CallOptions): Promise<AutomationAnswer> {
@@ -6563,7 +6635,7 @@ export class Mailstead {
 
   /**
    * List the automations of the workspace, of every status, newest first, without their steps. Needs an Admin key with
-   * the scope `automations:read`.
+   * the scope `automations:read`. Open to people with the permission `automations:read`.
    */
   getAutomations(input: {
     readonly query?: {
@@ -6580,7 +6652,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/automations/get-all' }, input, options)
   }
 
-  /** Get an active automation. Needs an Admin key with the scope `automations:read`. */
+  /**
+   * Get an active automation. Needs an Admin key with the scope `automations:read`. Open to people with the permission
+   * `automations:read`.
+   */
   getAutomation(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6594,7 +6669,10 @@ export class Mailstead {
     )
   }
 
-  /** Get an automation of any status. Needs an Admin key with the scope `automations:read`. */
+  /**
+   * Get an automation of any status. Needs an Admin key with the scope `automations:read`. Open to people with the
+   * permission `automations:read`.
+   */
   showAutomation(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6606,7 +6684,7 @@ export class Mailstead {
 
   /**
    * Update an automation or its status; omitted fields are not changed, new steps create a new version. Needs an Admin
-   * key with the scope `automations:write`.
+   * key with the scope `automations:write`. Open to people with the permission `automations:write`.
    */
   updateAutomation(input: {
     readonly params: {
@@ -6624,7 +6702,7 @@ export class Mailstead {
 
   /**
    * Delete a draft; to end an automation that was active, set its status to archived. Needs an Admin key with the scope
-   * `automations:write`.
+   * `automations:write`. Open to people with the permission `automations:write`.
    */
   deleteAutomation(input: {
     readonly params: {
@@ -6641,7 +6719,7 @@ export class Mailstead {
 
   /**
    * List the webhook calls of an automation and their responses, newest first; stored for 30 days. Needs an Admin key
-   * with the scope `automations:read`.
+   * with the scope `automations:read`. Open to people with the permission `automations:read`.
    */
   getAutomationCalls(input: {
     readonly params: {
@@ -6666,7 +6744,7 @@ export class Mailstead {
 
   /**
    * Walk one contact through an automation of any status, without effects. Needs an Admin key with the scope
-   * `automations:read`.
+   * `automations:read`. Open to people with the permission `automations:read`.
    */
   dryRunAutomation(input: {
     readonly params: {
@@ -6680,7 +6758,7 @@ export class Mailstead {
 
   /**
    * Make a new secret for the webhook steps of automations; the previous one also signs for 24 hours. Needs an Admin
-   * key with the scope `automations:write`.
+   * key with the scope `automations:write`. Open to people with the permission `automations:secret`.
    */
   rotateAutomationWebhookSecret(options?: CallOptions): Promise<RotateAutomationWebhookSecretAnswer> {
     return this.#transport.call(
@@ -6692,7 +6770,7 @@ export class Mailstead {
 
   /**
    * Track an event of a contact: it is enrolled in each active automation with this event as its trigger. Needs an
-   * Admin key with the scope `automations:trigger`.
+   * Admin key with the scope `automations:trigger`. Open to people with the permission `automations:write`.
    */
   trackEvent(input: {
     readonly body: TrackEventBody
@@ -6702,7 +6780,7 @@ export class Mailstead {
 
   /**
    * Enrol a contact in an active automation; an enrolled contact stays at its step. Needs an Admin key with the scope
-   * `automations:write`.
+   * `automations:write`. Open to people with the permission `automations:write`.
    */
   enrollContact(input: {
     readonly params: {
@@ -6718,7 +6796,10 @@ export class Mailstead {
     )
   }
 
-  /** Remove a contact from an automation. Needs an Admin key with the scope `automations:write`. */
+  /**
+   * Remove a contact from an automation. Needs an Admin key with the scope `automations:write`. Open to people with the
+   * permission `automations:write`.
+   */
   unenrollContact(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6735,7 +6816,7 @@ export class Mailstead {
 
   /**
    * List the present and past contacts of an automation, newest first, with the next step and its due time. Needs an
-   * Admin key with the scope `automations:read`.
+   * Admin key with the scope `automations:read`. Open to people with the permission `automations:read`.
    */
   getAutomationSubscribers(input: {
     readonly params: {
@@ -6760,7 +6841,10 @@ export class Mailstead {
     )
   }
 
-  /** Create a campaign as a draft. Needs an Admin key with the scope `campaigns:manage`. */
+  /**
+   * Create a campaign as a draft. Needs an Admin key with the scope `campaigns:manage`. Open to people with the
+   * permission `campaigns:write`.
+   */
   createCampaign(input: {
     readonly body: CreateCampaignBody
   }, options?: CallOptions): Promise<CampaignAnswer> {
@@ -6769,7 +6853,7 @@ export class Mailstead {
 
   /**
    * List the campaigns of the workspace, newest first, without their bodies and metrics. Needs an Admin key with the
-   * scope `campaigns:manage`.
+   * scope `campaigns:manage`. Open to people with the permission `campaigns:read`.
    */
   getCampaigns(input: {
     readonly query?: {
@@ -6786,7 +6870,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/campaigns' }, input, options)
   }
 
-  /** Get a campaign with its metrics. Needs an Admin key with the scope `campaigns:manage`. */
+  /**
+   * Get a campaign with its metrics. Needs an Admin key with the scope `campaigns:manage`. Open to people with the
+   * permission `campaigns:read`.
+   */
   getCampaign(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6798,7 +6885,7 @@ export class Mailstead {
 
   /**
    * Update a draft; omitted fields are not changed, null clears a field. Needs an Admin key with the scope
-   * `campaigns:manage`.
+   * `campaigns:manage`. Open to people with the permission `campaigns:write`.
    */
   updateCampaign(input: {
     readonly params: {
@@ -6810,7 +6897,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/campaigns/{id}' }, input, options)
   }
 
-  /** Delete a draft campaign. Needs an Admin key with the scope `campaigns:manage`. */
+  /**
+   * Delete a draft campaign. Needs an Admin key with the scope `campaigns:manage`. Open to people with the permission
+   * `campaigns:write`.
+   */
   deleteCampaign(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6820,7 +6910,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/campaigns/{id}' }, input, options)
   }
 
-  /** Start a campaign now. Needs an Admin key with the scope `campaigns:manage`. */
+  /**
+   * Start a campaign now. Needs an Admin key with the scope `campaigns:manage`. Open to people with the permission
+   * `campaigns:send`.
+   */
   startCampaign(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6833,7 +6926,7 @@ export class Mailstead {
 
   /**
    * Schedule a campaign for a time, or for that local time of each recipient. Needs an Admin key with the scope
-   * `campaigns:manage`. Needs the plan LAUNCH or higher.
+   * `campaigns:manage`. Open to people with the permission `campaigns:send`. Needs the plan LAUNCH or higher.
    */
   scheduleCampaign(input: {
     readonly params: {
@@ -6845,7 +6938,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/schedule' }, input, options)
   }
 
-  /** Turn a scheduled campaign back into a draft. Needs an Admin key with the scope `campaigns:manage`. */
+  /**
+   * Turn a scheduled campaign back into a draft. Needs an Admin key with the scope `campaigns:manage`. Open to people
+   * with the permission `campaigns:send`.
+   */
   recallCampaign(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6857,7 +6953,7 @@ export class Mailstead {
 
   /**
    * Pause a campaign: none of its mail is sent until it is resumed. Needs an Admin key with the scope
-   * `campaigns:manage`.
+   * `campaigns:manage`. Open to people with the permission `campaigns:send`.
    */
   pauseCampaign(input: {
     readonly params: {
@@ -6868,7 +6964,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/campaigns/{id}/pause' }, input, options)
   }
 
-  /** Resume a paused campaign. Needs an Admin key with the scope `campaigns:manage`. */
+  /**
+   * Resume a paused campaign. Needs an Admin key with the scope `campaigns:manage`. Open to people with the permission
+   * `campaigns:send`.
+   */
   resumeCampaign(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6880,6 +6979,7 @@ export class Mailstead {
 
   /**
    * Cancel a campaign: mail that was not sent yet is cancelled. Needs an Admin key with the scope `campaigns:manage`.
+   * Open to people with the permission `campaigns:send`.
    */
   cancelCampaign(input: {
     readonly params: {
@@ -6892,7 +6992,7 @@ export class Mailstead {
 
   /**
    * Send a campaign again to recipients whose mail failed or soft-bounced. Needs an Admin key with the scope
-   * `campaigns:manage`.
+   * `campaigns:manage`. Open to people with the permission `campaigns:send`.
    */
   retryCampaign(input: {
     readonly params: {
@@ -6905,7 +7005,7 @@ export class Mailstead {
 
   /**
    * Create a follow-up draft for recipients who received a campaign and did not open it. Needs an Admin key with the
-   * scope `campaigns:manage`.
+   * scope `campaigns:manage`. Open to people with the permission `campaigns:send`.
    */
   resendCampaign(input: {
     readonly params: {
@@ -6919,7 +7019,7 @@ export class Mailstead {
 
   /**
    * List the recipients of a campaign: who received it, who did not, and why. Needs an Admin key with the scope
-   * `campaigns:manage`.
+   * `campaigns:manage`. Open to people with the permission `campaigns:read`.
    */
   listCampaignRecipients(input: {
     readonly params: {
@@ -6956,7 +7056,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/campaigns/{id}/recipients' }, input, options)
   }
 
-  /** Export the recipients of a campaign as CSV. Needs an Admin key with the scope `campaigns:manage`. */
+  /**
+   * Export the recipients of a campaign as CSV. Needs an Admin key with the scope `campaigns:manage`. Open to people
+   * with the permission `contacts:export`.
+   */
   exportCampaignRecipients(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6990,7 +7093,7 @@ export class Mailstead {
    * Preview a campaign: recipients by receiver, remaining quota, expected end, findings. Lists the 20 largest
    * receivers. `is_estimate`: with more than 100,000 members only every 16th is counted. Red findings prevent a start
    * or a schedule unless it is forced; those with `may_force: false` always prevent it. Needs an Admin key with the
-   * scope `campaigns:manage`.
+   * scope `campaigns:manage`. Open to people with the permission `campaigns:read`.
    */
   previewCampaign(input: {
     readonly params: {
@@ -7003,7 +7106,7 @@ export class Mailstead {
 
   /**
    * Add a sending domain; the response contains the DNS records to publish. Needs an Admin key with the scope
-   * `domains:manage`.
+   * `domains:manage`. Open to people with the permission `domains:write`.
    */
   addDomain(input: {
     readonly body: AddDomainBody
@@ -7011,7 +7114,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/add-domain' }, input, options)
   }
 
-  /** List the sending domains of the workspace, oldest first. Needs an Admin key with the scope `domains:manage`. */
+  /**
+   * List the sending domains of the workspace, oldest first. Needs an Admin key with the scope `domains:manage`. Open
+   * to people with the permission `domains:read`.
+   */
   getDomains(input: {
     readonly query?: {
       /** the number of the page, from 1 */
@@ -7025,7 +7131,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/domains/get-domains' }, input, options)
   }
 
-  /** Get a sending domain and its status. Needs an Admin key with the scope `domains:manage`. */
+  /**
+   * Get a sending domain and its status. Needs an Admin key with the scope `domains:manage`. Open to people with the
+   * permission `domains:read`.
+   */
   domainStatus(input: {
     readonly params: {
       /** the id of the domain */
@@ -7039,7 +7148,10 @@ export class Mailstead {
     )
   }
 
-  /** Verify a sending domain: check its DNS records now. Needs an Admin key with the scope `domains:manage`. */
+  /**
+   * Verify a sending domain: check its DNS records now. Needs an Admin key with the scope `domains:manage`. Open to
+   * people with the permission `domains:write`.
+   */
   verifyDomain(input: {
     readonly params: {
       /** the id of the domain */
@@ -7055,7 +7167,7 @@ export class Mailstead {
 
   /**
    * Delete a sending domain: its keys stop working immediately, and its queued mail fails. Needs an Admin key with the
-   * scope `domains:manage`.
+   * scope `domains:manage`. Open to people with the permission `domains:write`.
    */
   deleteDomain(input: {
     readonly params: {
@@ -7068,7 +7180,7 @@ export class Mailstead {
 
   /**
    * Rotate the DKIM keys: the new keys sign once their records have been in DNS for 10 minutes. Needs an Admin key with
-   * the scope `domains:manage`.
+   * the scope `domains:manage`. Open to people with the permission `domains:write`.
    */
   rotateDkim(input: {
     readonly params: {
@@ -7082,7 +7194,7 @@ export class Mailstead {
 
   /**
    * Create a sending key for a verified domain or a connected account; only this response contains the key. Needs an
-   * Admin key with the scope `api-keys:create`.
+   * Admin key with the scope `api-keys:create`. Open to people with the permission `keys:write`.
    */
   createDomainKey(input: {
     readonly body: CreateDomainKeyBody
@@ -7092,7 +7204,7 @@ export class Mailstead {
 
   /**
    * List the API keys of the workspace, the newest first; secrets are never shown. Needs an Admin key with the scope
-   * `api-keys:manage`.
+   * `api-keys:manage`. Open to people with the permission `keys:read`.
    */
   listApiKeys(input: {
     readonly query?: {
@@ -7109,7 +7221,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/api-keys' }, input, options)
   }
 
-  /** Get an API key without its secret. Needs an Admin key with the scope `api-keys:manage`. */
+  /**
+   * Get an API key without its secret. Needs an Admin key with the scope `api-keys:manage`. Open to people with the
+   * permission `keys:read`.
+   */
   getApiKey(input: {
     readonly params: {
       /** the uuid, or key_… */
@@ -7121,7 +7236,7 @@ export class Mailstead {
 
   /**
    * Revoke an API key for good, with all its secrets; a repetition has the same result. Needs an Admin key with the
-   * scope `api-keys:manage`.
+   * scope `api-keys:manage`. Open to people with the permission `keys:write`.
    */
   revokeApiKey(input: {
     readonly params: {
@@ -7135,7 +7250,8 @@ export class Mailstead {
   /**
    * Replace the secret of an API key; only this response contains the new one. Name, scopes, sender and expiry stay.
    * The present secret stays valid for `overlap_seconds`. The caller must have the scopes of the key; for a Regular
-   * key, `api-keys:create`. Needs an Admin key with the scope `api-keys:manage`.
+   * key, `api-keys:create`. Needs an Admin key with the scope `api-keys:manage`. Open to people with the permission
+   * `keys:write`.
    */
   rotateApiKey(input: {
     readonly params: {
@@ -7149,7 +7265,7 @@ export class Mailstead {
 
   /**
    * Connect an account by its SMTP credentials, and test it if an outbound process runs. Needs an Admin key with the
-   * scope `accounts:manage`.
+   * scope `accounts:manage`. Open to people with the permission `accounts:write`.
    */
   createAccount(input: {
     readonly body: CreateAccountBody
@@ -7159,6 +7275,7 @@ export class Mailstead {
 
   /**
    * List the connected accounts of the workspace, oldest first. Needs an Admin key with the scope `accounts:manage`.
+   * Open to people with the permission `accounts:read`.
    */
   listAccounts(input: {
     readonly query?: {
@@ -7173,7 +7290,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/accounts' }, input, options)
   }
 
-  /** Get a connected account. Needs an Admin key with the scope `accounts:manage`. */
+  /**
+   * Get a connected account. Needs an Admin key with the scope `accounts:manage`. Open to people with the permission
+   * `accounts:read`.
+   */
   getAccount(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -7185,7 +7305,7 @@ export class Mailstead {
 
   /**
    * Update the name, addresses or limits; the credentials too, if the password is given; new credentials end a pause.
-   * Needs an Admin key with the scope `accounts:manage`.
+   * Needs an Admin key with the scope `accounts:manage`. Open to people with the permission `accounts:write`.
    */
   updateAccount(input: {
     readonly params: {
@@ -7199,7 +7319,7 @@ export class Mailstead {
 
   /**
    * Delete a connected account: its keys stop working immediately, and its queued mail fails. Needs an Admin key with
-   * the scope `accounts:manage`.
+   * the scope `accounts:manage`. Open to people with the permission `accounts:write`.
    */
   deleteAccount(input: {
     readonly params: {
@@ -7212,7 +7332,7 @@ export class Mailstead {
 
   /**
    * Test an account: connect, sign in and check that the server accepts its From address; nothing is sent. Needs an
-   * Admin key with the scope `accounts:manage`.
+   * Admin key with the scope `accounts:manage`. Open to people with the permission `accounts:write`.
    */
   testAccount(input: {
     readonly params: {
@@ -7225,7 +7345,7 @@ export class Mailstead {
 
   /**
    * Resume a paused account with its present credentials; its waiting mail is sent. Needs an Admin key with the scope
-   * `accounts:manage`.
+   * `accounts:manage`. Open to people with the permission `accounts:write`.
    */
   resumeAccount(input: {
     readonly params: {
@@ -7238,7 +7358,7 @@ export class Mailstead {
 
   /**
    * Start connecting a mailbox over OAuth: get the URL where its owner signs in within 10 minutes. Needs an Admin key
-   * with the scope `accounts:manage`.
+   * with the scope `accounts:manage`. Open to people with the permission `accounts:write`.
    */
   startOauth(input: {
     readonly query?: {
@@ -7259,7 +7379,7 @@ export class Mailstead {
    * Import suppressed addresses from a file (text/csv) or a JSON list. The column of addresses is called `email` or
    * `address`, or is the first one. Columns `reason` and `kind` are optional. Rows without a valid address are skipped
    * and reported. An import can be repeated: nothing is added twice. Needs an Admin key with the scope
-   * `suppressions:manage`.
+   * `suppressions:manage`. Open to people with the permission `suppressions:write`.
    */
   importSuppressions(input: {
     readonly body?: ImportSuppressionsBody | string | Blob
@@ -7267,7 +7387,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/suppressions/import' }, input, options)
   }
 
-  /** Export the suppression list as CSV, by address. Needs an Admin key with the scope `suppressions:manage`. */
+  /**
+   * Export the suppression list as CSV, by address. Needs an Admin key with the scope `suppressions:manage`. Open to
+   * people with the permission `contacts:export`.
+   */
   exportSuppressions(input: {
     readonly query?: {
       /** the beginning of the address */
@@ -7292,7 +7415,8 @@ export class Mailstead {
    * Erase everything that is stored about a person. Deletes the contact, its memberships, messages to the person with
    * their events, and more, in the background. Mail that waits is cancelled. A suppression stays as a hash, so that
    * mail to the address stays suppressed. What was erased cannot be restored. If an erasure of the mailbox runs, it is
-   * the response. Needs an Admin key with the scope `privacy:manage`.
+   * the response. Needs an Admin key with the scope `privacy:manage`. Open to people with the permission
+   * `privacy:manage`.
    */
   erasePerson(input: {
     readonly body: ErasePersonBody
@@ -7300,7 +7424,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/privacy/erase-person' }, input, options)
   }
 
-  /** Get the state of an erasure. Needs an Admin key with the scope `privacy:manage`. */
+  /**
+   * Get the state of an erasure. Needs an Admin key with the scope `privacy:manage`. Open to people with the permission
+   * `privacy:manage`.
+   */
   getErasure(input: {
     readonly query: {
       /** of the erasure */
@@ -7313,7 +7440,8 @@ export class Mailstead {
   /**
    * Export everything that is stored about a person. One JSON object per line (NDJSON), with `kind` and `data`:
    * contact, suppressions, captured mail, messages with texts, attachments, attempts and events, other events. If the
-   * response breaks off, `after` continues behind a message. Needs an Admin key with the scope `privacy:manage`.
+   * response breaks off, `after` continues behind a message. Needs an Admin key with the scope `privacy:manage`. Open
+   * to people with the permission `privacy:manage`.
    */
   exportPerson(input: {
     readonly body: ExportPersonBody
@@ -7321,14 +7449,20 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/privacy/export-person' }, input, options)
   }
 
-  /** Suppress an address, or up to 1000 addresses. Needs an Admin key with the scope `suppressions:manage`. */
+  /**
+   * Suppress an address, or up to 1000 addresses. Needs an Admin key with the scope `suppressions:manage`. Open to
+   * people with the permission `suppressions:write`.
+   */
   addSuppressions(input: {
     readonly body: AddSuppressionsBody
   }, options?: CallOptions): Promise<AddSuppressionsAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/suppressions' }, input, options)
   }
 
-  /** List the suppressed addresses, newest first. Needs an Admin key with the scope `suppressions:manage`. */
+  /**
+   * List the suppressed addresses, newest first. Needs an Admin key with the scope `suppressions:manage`. Open to
+   * people with the permission `suppressions:read`.
+   */
   listSuppressions(input: {
     readonly query?: {
       /** the number of the page, from 1 */
@@ -7359,7 +7493,7 @@ export class Mailstead {
 
   /**
    * Remove the address in ?email= or the body from the suppression list, or up to 1000 addresses in the body. Needs an
-   * Admin key with the scope `suppressions:manage`.
+   * Admin key with the scope `suppressions:manage`. Open to people with the permission `suppressions:write`.
    */
   deleteSuppressions(input: {
     readonly query?: {
@@ -7371,7 +7505,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/suppressions' }, input, options)
   }
 
-  /** Get a suppressed address with its cause. Needs an Admin key with the scope `suppressions:manage`. */
+  /**
+   * Get a suppressed address with its cause. Needs an Admin key with the scope `suppressions:manage`. Open to people
+   * with the permission `suppressions:read`.
+   */
   getSuppression(input: {
     readonly params: {
       /** the address */
@@ -7383,7 +7520,7 @@ export class Mailstead {
 
   /**
    * Remove an address from the suppression list: it receives mail again. Needs an Admin key with the scope
-   * `suppressions:manage`.
+   * `suppressions:manage`. Open to people with the permission `suppressions:write`.
    */
   deleteSuppression(input: {
     readonly params: {
@@ -7397,7 +7534,7 @@ export class Mailstead {
   /**
    * Import contacts into an audience from the CSV file in the request body. Send the file as `text/csv` in UTF-8, up to
    * the size limit of the server. The response is sent when the file is stored; get the import to see its progress.
-   * Needs an Admin key with the scope `contacts:write`.
+   * Needs an Admin key with the scope `contacts:write`. Open to people with the permission `contacts:write`.
    */
   importContacts(input: {
     readonly query?: {
@@ -7418,7 +7555,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/contacts/import' }, input, options)
   }
 
-  /** List the imports of the last 30 days, newest first. Needs an Admin key with the scope `contacts:write`. */
+  /**
+   * List the imports of the last 30 days, newest first. Needs an Admin key with the scope `contacts:write`. Open to
+   * people with the permission `contacts:read`.
+   */
   listImports(input: {
     readonly query?: {
       /** the number of the page, from 1 */
@@ -7432,7 +7572,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/imports' }, input, options)
   }
 
-  /** Get an import: its progress and its counts. Needs an Admin key with the scope `contacts:write`. */
+  /**
+   * Get an import: its progress and its counts. Needs an Admin key with the scope `contacts:write`. Open to people with
+   * the permission `contacts:read`.
+   */
   getImport(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -7442,7 +7585,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/imports/{id}' }, input, options)
   }
 
-  /** Cancel an import; the rows imported until then stay. Needs an Admin key with the scope `contacts:write`. */
+  /**
+   * Cancel an import; the rows imported until then stay. Needs an Admin key with the scope `contacts:write`. Open to
+   * people with the permission `contacts:write`.
+   */
   cancelImport(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -7454,6 +7600,7 @@ export class Mailstead {
 
   /**
    * List the first 1000 row errors of an import, as JSON or CSV. Needs an Admin key with the scope `contacts:write`.
+   * Open to people with the permission `contacts:read`.
    */
   getImportErrors(input: {
     readonly params: {
@@ -7474,7 +7621,8 @@ export class Mailstead {
 
   /**
    * Export contacts as CSV: of an audience, of a segment, or all. Cells that a spreadsheet would read as a formula
-   * begin with an apostrophe; the import removes it. Needs an Admin key with the scope `contacts:read`.
+   * begin with an apostrophe; the import removes it. Needs an Admin key with the scope `contacts:read`. Open to people
+   * with the permission `contacts:export`.
    */
   exportContacts(input: {
     readonly query?: {
@@ -7489,14 +7637,20 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/export' }, input, options)
   }
 
-  /** Create a segment: a filter with a name. Needs an Admin key with the scope `contacts:write`. */
+  /**
+   * Create a segment: a filter with a name. Needs an Admin key with the scope `contacts:write`. Open to people with the
+   * permission `contacts:write`.
+   */
   createSegment(input: {
     readonly body: CreateSegmentBody
   }, options?: CallOptions): Promise<SegmentAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/segments' }, input, options)
   }
 
-  /** List the segments of the workspace, newest first. Needs an Admin key with the scope `contacts:read`. */
+  /**
+   * List the segments of the workspace, newest first. Needs an Admin key with the scope `contacts:read`. Open to people
+   * with the permission `contacts:read`.
+   */
   listSegments(input: {
     readonly query?: {
       /** the number of the page, from 1 */
@@ -7510,14 +7664,20 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/segments' }, input, options)
   }
 
-  /** Preview a filter: count its contacts and return 10 of them. Needs an Admin key with the scope `contacts:read`. */
+  /**
+   * Preview a filter: count its contacts and return 10 of them. Needs an Admin key with the scope `contacts:read`. Open
+   * to people with the permission `contacts:read`.
+   */
   previewSegment(input: {
     readonly body: PreviewSegmentBody
   }, options?: CallOptions): Promise<PreviewSegmentAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/segments/preview' }, input, options)
   }
 
-  /** Get a segment and its present number of contacts. Needs an Admin key with the scope `contacts:read`. */
+  /**
+   * Get a segment and its present number of contacts. Needs an Admin key with the scope `contacts:read`. Open to people
+   * with the permission `contacts:read`.
+   */
   getSegment(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -7529,7 +7689,7 @@ export class Mailstead {
 
   /**
    * Update the name, description, audience or filter of a segment; omitted fields are not changed. Needs an Admin key
-   * with the scope `contacts:write`.
+   * with the scope `contacts:write`. Open to people with the permission `contacts:write`.
    */
   updateSegment(input: {
     readonly params: {
@@ -7541,7 +7701,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/segments/{id}' }, input, options)
   }
 
-  /** Delete a segment; its contacts stay. Needs an Admin key with the scope `contacts:write`. */
+  /**
+   * Delete a segment; its contacts stay. Needs an Admin key with the scope `contacts:write`. Open to people with the
+   * permission `contacts:write`.
+   */
   deleteSegment(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -7551,7 +7714,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/segments/{id}' }, input, options)
   }
 
-  /** List the contacts of a segment. Needs an Admin key with the scope `contacts:read`. */
+  /**
+   * List the contacts of a segment. Needs an Admin key with the scope `contacts:read`. Open to people with the
+   * permission `contacts:read`.
+   */
   listSegmentContacts(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -7571,7 +7737,7 @@ export class Mailstead {
 
   /**
    * Create a webhook endpoint; only this response contains its signing secret. Needs an Admin key with the scope
-   * `webhooks:manage`.
+   * `webhooks:manage`. Open to people with the permission `webhooks:write`.
    */
   createWebhook(input: {
     readonly body: CreateWebhookBody
@@ -7581,7 +7747,7 @@ export class Mailstead {
 
   /**
    * List the webhook endpoints of the workspace, newest first; with ?id=, get one. Needs an Admin key with the scope
-   * `webhooks:manage`.
+   * `webhooks:manage`. Open to people with the permission `webhooks:read`.
    */
   listWebhooks(input: {
     readonly query?: {
@@ -7600,7 +7766,7 @@ export class Mailstead {
 
   /**
    * Update a webhook endpoint: URL, event types, description, enabled or not; omitted fields are not changed. Needs an
-   * Admin key with the scope `webhooks:manage`.
+   * Admin key with the scope `webhooks:manage`. Open to people with the permission `webhooks:write`.
    */
   updateWebhookByQuery(input: {
     readonly query: {
@@ -7614,7 +7780,7 @@ export class Mailstead {
 
   /**
    * Delete a webhook endpoint; its waiting deliveries are not sent. Needs an Admin key with the scope
-   * `webhooks:manage`.
+   * `webhooks:manage`. Open to people with the permission `webhooks:write`.
    */
   deleteWebhookByQuery(input: {
     readonly query: {
@@ -7625,7 +7791,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/webhooks' }, input, options)
   }
 
-  /** Get a webhook endpoint. Needs an Admin key with the scope `webhooks:manage`. */
+  /**
+   * Get a webhook endpoint. Needs an Admin key with the scope `webhooks:manage`. Open to people with the permission
+   * `webhooks:read`.
+   */
   getWebhook(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -7637,7 +7806,7 @@ export class Mailstead {
 
   /**
    * Update a webhook endpoint: URL, event types, description, enabled or not; omitted fields are not changed. Needs an
-   * Admin key with the scope `webhooks:manage`.
+   * Admin key with the scope `webhooks:manage`. Open to people with the permission `webhooks:write`.
    */
   updateWebhook(input: {
     readonly params: {
@@ -7651,7 +7820,7 @@ export class Mailstead {
 
   /**
    * Delete a webhook endpoint; its waiting deliveries are not sent. Needs an Admin key with the scope
-   * `webhooks:manage`.
+   * `webhooks:manage`. Open to people with the permission `webhooks:write`.
    */
   deleteWebhook(input: {
     readonly params: {
@@ -7664,7 +7833,7 @@ export class Mailstead {
 
   /**
    * Rotate the signing secret; the previous secret also signs for 24 hours. Needs an Admin key with the scope
-   * `webhooks:manage`.
+   * `webhooks:manage`. Open to people with the permission `webhooks:write`.
    */
   rotateWebhookSecret(input: {
     readonly params: {
@@ -7677,7 +7846,7 @@ export class Mailstead {
 
   /**
    * List the deliveries of a webhook endpoint, newest first, with every attempt: request, response, error, duration.
-   * Needs an Admin key with the scope `webhooks:manage`.
+   * Needs an Admin key with the scope `webhooks:manage`. Open to people with the permission `webhooks:read`.
    */
   listWebhookDeliveries(input: {
     readonly params: {
@@ -7704,7 +7873,7 @@ export class Mailstead {
 
   /**
    * Send an event to this endpoint again, immediately and with a new series of attempts. Needs an Admin key with the
-   * scope `webhooks:manage`.
+   * scope `webhooks:manage`. Open to people with the permission `webhooks:write`.
    */
   replayWebhookDelivery(input: {
     readonly params: {
@@ -7723,7 +7892,7 @@ export class Mailstead {
 
   /**
    * Send a test event to this endpoint, of the given type or of its first one. Needs an Admin key with the scope
-   * `webhooks:manage`.
+   * `webhooks:manage`. Open to people with the permission `webhooks:write`.
    */
   testWebhook(input: {
     readonly params: {
@@ -7738,7 +7907,8 @@ export class Mailstead {
   /**
    * List who changed what in the workspace. Newest first. An update has only the fields that changed. Secrets are never
    * in it, long values are cut, and a statement that changes more than 100 rows is one entry with their number. Changes
-   * by the operator are in it without name and address. Needs an Admin key with the scope `audit:read`.
+   * by the operator are in it without name and address. Needs an Admin key with the scope `audit:read`. Open to people
+   * with the permission `audit:read`.
    */
   listAuditLog(input: {
     readonly query?: {
@@ -7748,7 +7918,7 @@ export class Mailstead {
       readonly object_id?: string
       /** the operation of this API, such as `delete-domain`, or a command */
       readonly action?: string
-      /** the id of an API key */
+      /** the id of an API key or user */
       readonly actor?: string
       /** how many entries a page has at most */
       readonly limit?: number

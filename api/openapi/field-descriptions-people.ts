@@ -1,0 +1,22 @@
+/** Descriptions of the fields of people, their sessions and roles. */
+export const PEOPLE_FIELDS: Readonly<Record<string, string>> = {
+  user_id: 'the id of the user',
+  user: 'who is signed in',
+  users: 'the users of the service',
+  session: 'the session that has started',
+  session_id: 'the session of this request',
+  sessions: 'your sessions',
+  ended_sessions: 'how many sessions have ended',
+  user_agent: 'the browser at the login, as it names itself',
+  workspaces: 'the workspaces that the person is a member of',
+  may_create_workspaces: 'whether the person may create a workspace',
+  role: 'owner, admin, developer, marketer or viewer',
+  'CreateWorkspaceAnswer.role': 'your role in it',
+  joined_at: 'when the person became a member',
+  invitations: 'the open invitations',
+  'ShowInvitationAnswer.workspace': 'the workspace to join; null: only the service',
+  is_operator: 'whether the user may use the endpoints of the operator',
+  disabled_at: 'since when the user cannot sign in; null: they can',
+  present_password: 'the password until now',
+  'CreateAdminKeyBody.scopes': 'what the key may do; your role must include it',
+}
