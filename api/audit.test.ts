@@ -3,6 +3,7 @@
  * by tenants.test.ts, which checks their entries; the others are here. A new route that is in neither place fails.
  */
 import { assert } from 'chai'
+import { createKey } from '#src/auth/keys.ts'
 import { newId } from '#src/platform/id.ts'
 import { storeCapturedMail } from '#src/sandbox/inbox.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -54,6 +55,27 @@ const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, 
   'admin-unset-plan-retention': ['DELETE', '/admin/retention/plans/launch'],
   'admin-set-workspace-retention': ['PUT', '/admin/retention/workspaces/:id', { events_days: 60 }],
   'admin-unset-workspace-retention': ['DELETE', '/admin/retention/workspaces/:id'],
+  'admin-create-workspace': ['POST', '/admin/workspaces', { name: 'Another' }],
+  'admin-change-workspace': ['PATCH', '/admin/workspaces/:id', { name: 'Renamed', plan: 'custom' }],
+  'admin-create-key': ['POST', '/admin/workspaces/:id/keys', { name: 'K' }],
+  'admin-deactivate-key': ['DELETE', '/admin/keys/:key'],
+  'admin-trust-domain': ['POST', '/admin/workspaces/:id/domains/:domain/trust'],
+  'admin-add-source': [
+    'POST',
+    '/admin/sources',
+    { name: 'out1', address: '192.0.2.10', ehlo_name: 'out1.example.net' },
+  ],
+  'admin-pause-source': ['POST', '/admin/sources/out1/pause'],
+  'admin-resume-source': ['POST', '/admin/sources/out1/resume'],
+  'admin-begin-warm-up-source': ['POST', '/admin/sources/out1/begin-warm-up'],
+  'admin-end-warm-up-source': ['POST', '/admin/sources/out1/end-warm-up'],
+  'admin-add-pool': ['POST', '/admin/pools', { name: 'news' }],
+  'admin-join-pool': ['PUT', '/admin/pools/news/sources/out1', { weight: 2 }],
+  'admin-leave-pool': ['DELETE', '/admin/pools/news/sources/out1'],
+  'admin-remove-pool': ['DELETE', '/admin/pools/news'],
+  'admin-remove-source': ['DELETE', '/admin/sources/out1'],
+  'admin-set-tls-rule': ['PUT', '/admin/tls-rules/bank.example', { level: 'required' }],
+  'admin-unset-tls-rule': ['DELETE', '/admin/tls-rules/bank.example'],
   'admin-use-pool': ['POST', '/admin/pools/use', { pool: 'fast' }],
   'admin-acknowledge-notice': ['POST', '/admin/notices/acknowledge', { all: true }],
   'admin-retry-mail': ['POST', '/admin/queue/retry', { domain: 'slow.example' }],
@@ -69,6 +91,7 @@ const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, 
 
 describe('the audit log', () => {
   let api: TestApi
+  let keyId: string
   before(async () => {
     api = await startApi({ DNS_SERVERS: '127.0.0.1:1', RDAP_URL: 'none' })
     const captured = { mailFrom: '', headerFrom: null, subject: 's', messageId: newId(), tls: null, dkim: [] }
@@ -77,6 +100,10 @@ describe('the audit log', () => {
     await addPerson(api, { email: 'anna@people.example' })
     await api.db.query(`INSERT INTO nodes (name) VALUES ('mail-1')`)
     await api.db.query(`INSERT INTO egress_pools VALUES ('fast', now())`)
+    const { workspaceId, domainId } = api
+    const key = await createKey(api.db, { kind: 'regular', prefix: 'ms', workspaceId, name: 'old', domainId })
+    assert.ok(key.kind === 'created')
+    keyId = key.id
     await api.db.query(
       `INSERT INTO operator_notices VALUES (gen_random_uuid(), 'outage', 'x', 'text', 1, now(), now(), NULL, NULL)`,
     )
@@ -85,6 +112,8 @@ describe('the audit log', () => {
 
   const asAdmin = (method: string, path: string, call: TestCall = {}): Promise<TestResponse> =>
     api.call(method, path, { key: path.startsWith('/admin') ? OPERATOR_TOKEN : api.admin, ...call })
+  const placeOf = (path: string): string =>
+    path.replace(':id', api.workspaceId).replace(':key', keyId).replace(':domain', api.domainId)
   async function entriesOf(action: string, path = '/admin/audit-log'): Promise<Json[]> {
     const { status, body } = await asAdmin('GET', `${path}?action=${encodeURIComponent(action)}`)
     assert.strictEqual(status, 200)
@@ -108,7 +137,7 @@ describe('the audit log', () => {
   for (const [name, [method, path, body]] of Object.entries(REQUESTS))
     it(`has an entry of ${name}`, async () => {
       const sent = name === 'admin-use-pool' ? { ...body, workspace: api.workspaceId } : body
-      const answer = await asAdmin(method, path.replace(':id', api.workspaceId), {
+      const answer = await asAdmin(method, placeOf(path), {
         body: sent,
         headers: { 'x-operator': 'anna', 'x-request-id': name },
       })

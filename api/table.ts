@@ -1,15 +1,21 @@
 /** Every endpoint of the API, one line per file of `routes/`. */
 import type { AnyRoute } from '#api/http/route.ts'
 import { ACCOUNT_ROUTES } from '#api/routes/accounts.ts'
+import { ADMIN_BOUNCE_ROUTES } from '#api/routes/admin-bounces.ts'
 import { ADMIN_BLOCKED_LINK_ROUTES } from '#api/routes/admin-blocked-links.ts'
 import { ADMIN_DRY_RUN_ROUTES } from '#api/routes/admin-dry-run.ts'
+import { ADMIN_KEY_ROUTES } from '#api/routes/admin-keys.ts'
 import { ADMIN_NODE_ROUTES } from '#api/routes/admin-nodes.ts'
 import { ADMIN_NOTICE_ROUTES } from '#api/routes/admin-notices.ts'
 import { ADMIN_POOL_ROUTES } from '#api/routes/admin-pools.ts'
 import { ADMIN_RETENTION_ROUTES } from '#api/routes/admin-retention.ts'
 import { ADMIN_QUEUE_ROUTES } from '#api/routes/admin-queue.ts'
 import { ADMIN_USER_ROUTES } from '#api/routes/admin-users.ts'
+import { ADMIN_SHAPING_ROUTES } from '#api/routes/admin-shaping.ts'
+import { ADMIN_SOURCE_ROUTES } from '#api/routes/admin-sources.ts'
 import { ADMIN_SUSPENSION_ROUTES } from '#api/routes/admin-suspensions.ts'
+import { ADMIN_TLS_RULE_ROUTES } from '#api/routes/admin-tls-rules.ts'
+import { ADMIN_WORKSPACE_ROUTES } from '#api/routes/admin-workspaces.ts'
 import { API_KEY_ROUTES } from '#api/routes/api-keys.ts'
 import { AUDIT_ROUTES } from '#api/routes/audit-log.ts'
 import { AUDIENCE_ROUTES } from '#api/routes/audiences.ts'
@@ -29,6 +35,8 @@ import { docsRoutes } from '#api/routes/docs.ts'
 import { errorDocs } from '#api/routes/error-docs.ts'
 import { guide } from '#api/routes/guides.ts'
 import { DOMAIN_ROUTES } from '#api/routes/domains.ts'
+import { EMAIL_ACTION_ROUTES } from '#api/routes/email-actions.ts'
+import { EMAIL_CONTENT_ROUTES } from '#api/routes/email-content.ts'
 import { EMAIL_ROUTES } from '#api/routes/emails.ts'
 import { ENROLMENT_ROUTES } from '#api/routes/enrolments.ts'
 import { listEvents } from '#api/routes/events.ts'
@@ -72,6 +80,8 @@ export const ROUTES: readonly AnyRoute[] = [
   changeScheduledEmail,
   ...CAPTURED_ROUTES,
   ...EMAIL_ROUTES,
+  ...EMAIL_CONTENT_ROUTES,
+  ...EMAIL_ACTION_ROUTES,
   listEvents,
   ...CHANGE_STREAM_ROUTES,
   ...TEMPLATE_PARTIAL_ROUTES,
@@ -120,6 +130,12 @@ export const ROUTES: readonly AnyRoute[] = [
   ...ADMIN_RETENTION_ROUTES,
   ...ADMIN_DRY_RUN_ROUTES,
   ...ADMIN_USER_ROUTES,
+  ...ADMIN_WORKSPACE_ROUTES,
+  ...ADMIN_KEY_ROUTES,
+  ...ADMIN_SOURCE_ROUTES,
+  ...ADMIN_SHAPING_ROUTES,
+  ...ADMIN_BOUNCE_ROUTES,
+  ...ADMIN_TLS_RULE_ROUTES,
   ...TLS_REPORT_ROUTES,
   ...AUDIT_ROUTES,
   healthz,

@@ -22,6 +22,7 @@ src/platform: config
 src/concurrency: src/platform
 src/net: config config/settings src/concurrency src/platform
 src/mail: src/platform
+src/mime: src/mail
 src/stores: src/platform
 migrations: src/stores
 src/traces: config src/concurrency src/platform
@@ -32,7 +33,7 @@ src/workspaces: src/platform src/stores
 src/metrics: src src/platform src/stores
 src/queue: src src/concurrency src/platform src/stores
 src/retention: config src src/platform src/queue src/stores
-src/auth: config src src/concurrency src/platform src/queue src/stores
+src/auth: config src src/concurrency src/net src/platform src/queue src/stores
 src/suppression: src src/mail src/platform src/stores
 src/events: src/concurrency src/platform src/queue src/stores
 src/change-stream: src src/auth src/concurrency src/events src/platform src/queue src/stores
@@ -74,8 +75,8 @@ mta/smtp-server: config config/settings src src/certificates src/net src/platfor
 mta/sandbox: config mta/smtp-server src src/crypto src/domains src/mail src/platform src/sandbox src/stores
 mta/classify: src/mail src/messages
 mta/egress: config src src/auth src/concurrency src/egress src/messages
-mta/compose: src/concurrency src/mail src/templates src/tracking
-mta/security: src src/concurrency src/net src/platform src/queue src/stores src/tls-reports
+mta/compose: src/concurrency src/mail src/mime src/templates src/tracking
+mta/security: src src/concurrency src/net src/operator src/platform src/queue src/stores src/tls-reports
 mta/shaping: src src/mail src/operator src/queue src/shaping src/stores
 mta/inbound: config mta/classify mta/sandbox mta/smtp-server src src/concurrency src/crypto src/domains src/egress
   src/mail src/messages src/metrics src/net src/platform src/queue src/rate-limits src/stores src/suppression
@@ -85,9 +86,9 @@ mta/submission: config config/settings mta/smtp-server src src/auth src/concurre
 mta/transport: config config/settings mta/classify mta/egress mta/route mta/security mta/shaping mta/smtp src src/mail
   src/messages src/net src/providers src/shaping
 mta/delivery: config mta/compose mta/egress mta/route mta/sandbox mta/security mta/shaping mta/smtp mta/transport src
-  src/concurrency src/contacts src/deferred-content src/domains src/going-live src/mail src/messages src/platform
-  src/providers src/queue src/stores src/suppression src/traces src/tracking
-mta/dry-run: config mta/compose mta/delivery mta/route mta/security mta/smtp mta/transport src src/mail src/net
+  src/concurrency src/contacts src/deferred-content src/domains src/going-live src/mail src/messages src/mime
+  src/platform src/providers src/queue src/stores src/suppression src/traces src/tracking
+mta/dry-run: config mta/delivery mta/route mta/security mta/smtp mta/transport src src/mail src/mime src/net
   src/operator src/platform src/queue src/shaping src/stores src/submission src/suppression src/workspaces
 mta/scheduling: config mta/delivery mta/egress mta/route mta/shaping mta/transport src src/concurrency src/egress
   src/messages src/providers src/queue src/shaping src/stores src/suppression
@@ -98,12 +99,12 @@ mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/concurre
 
 # process: REST API and pages
 api/http: config config/settings src src/auth src/certificates src/change-stream src/contacts src/deferred-content
-  src/events src/mail src/messages src/metrics src/net src/operator src/people src/platform src/rate-limits src/stores
-  src/submission src/templates src/traces src/tracking src/workspaces
+  src/events src/mail src/messages src/metrics src/mime src/net src/operator src/people src/platform src/rate-limits
+  src/stores src/submission src/templates src/traces src/tracking src/workspaces
 api/openapi: api/http src/events src/platform
 api/pages: api/http src/people src/platform src/subscribe src/tracking
-api/sending: api/http src/auth src/mail src/messages src/net src/platform src/providers src/queue src/submission
-  src/templates src/workspaces
+api/sending: api/http src/auth src/mail src/messages src/net src/platform src/providers src/queue src/stores
+  src/submission src/templates src/workspaces
 api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns
   src/change-stream src/concurrency src/contacts src/domains src/egress src/events src/imports src/mail src/messages
   src/metrics src/net src/operator src/people src/platform src/privacy src/providers src/queue src/retention
@@ -127,8 +128,8 @@ bin/cli: api/http api/routes bin/supervisor bin/terminal config src src/auth src
   src/templates src/workspaces
 bin/egress: bin/cli bin/terminal config src/domains src/egress src/stores
 bin/queue: bin/cli bin/terminal src src/messages src/operator src/platform src/queue src/shaping
-bin/doctor: bin/terminal config mta/inbound mta/route src/certificates src/crypto src/domains src/egress src/going-live
-  src/metrics src/net src/operator src/platform src/queue src/retention src/stores src/suppression src/tls-reports
+bin/doctor: bin/terminal config mta/route src/certificates src/crypto src/domains src/egress src/going-live src/metrics
+  src/net src/operator src/platform src/queue src/retention src/stores src/suppression src/tls-reports
 bin/setup: bin/cli bin/supervisor config
 bin/backup: bin/cli bin/supervisor config src/crypto src/operator src/platform src/queue src/stores
 
@@ -149,9 +150,9 @@ test: bin/supervisor config mta/classify src/platform test/support
 # commands
 bin/commands: api api/http api/routes bench bench/harness bin/backup bin/cli bin/doctor bin/egress bin/queue
   bin/service bin/setup bin/supervisor bin/terminal config config/settings mta mta/classify mta/delivery mta/dry-run
-  mta/egress mta/inbound mta/security src src/auth src/certificates src/crypto src/domains src/egress src/going-live
-  src/mail src/messages src/net src/operator src/people src/platform src/providers src/queue src/retention
-  src/sandbox src/shaping src/stores src/suppression src/tls-reports src/tracking src/workspaces test worker
+  mta/egress mta/inbound src src/auth src/certificates src/crypto src/domains src/egress src/going-live src/mail
+  src/messages src/net src/operator src/people src/platform src/providers src/queue src/retention src/sandbox
+  src/shaping src/stores src/suppression src/tls-reports src/tracking src/workspaces test worker
 
 # main program
 bin: bin/cli bin/commands bin/supervisor bin/terminal config src/platform
@@ -178,6 +179,7 @@ clients/typescript: api api/openapi
  * folder's row here names. Below `test` every file is test code, and one row in FOLDERS holds for all of them.
  */
 export const TESTS = parseRules(`
+src/mime: mta/compose
 src/auth: src/workspaces
 src/suppression: src/messages
 src/domains: src/crypto worker
@@ -195,7 +197,6 @@ mta/delivery: src/crypto
 mta/scheduling: src/platform
 api/http: api
 api/openapi: api
-api/sending: src/stores
 api/routes: bin/commands src/crypto
 api: api/openapi src/people src/sandbox
 worker: src/deferred-content

@@ -1,12 +1,13 @@
 /**
  * Who may call a route. It checks the API key, the request rate, whether the workspace is suspended, the kind of the
  * key, its scope and the plan, in this order. Every response to a valid key has the rate-limit headers. A key that is
- * missing, malformed, unknown, expired or disabled gets the same 401, which does not tell these cases apart. The
- * operator token is valid on operator routes only, and API keys are not valid there; a network that sends invalid
- * tokens is refused for a while (`operator-access.ts`). A request without the header Authorization may have a session
- * instead (`session-access.ts`).
+ * missing, malformed, unknown, expired or disabled gets the same 401, which does not tell these cases apart. A key that
+ * is used outside its networks gets 403. The operator token is valid on operator routes only, and API keys are not
+ * valid there; a network that sends invalid tokens is refused for a while (`operator-access.ts`). A request without the
+ * header Authorization may have a session instead (`session-access.ts`).
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import { isAllowedFrom } from '#src/auth/key-networks.ts'
 import type { Caller } from '#src/auth/keys.ts'
 import type { SignedInUser } from '#src/people/user-sessions.ts'
 import { rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
@@ -37,6 +38,11 @@ const INVALID_KEY = refuse(
 const SUSPENDED = refuse('FORBIDDEN', 'This workspace is suspended. Ask the operator of this service for the reason.')
 const NEEDS_PERSON = refuse('FORBIDDEN', 'This endpoint is for people. Call login; an API key is not accepted.')
 const NEEDS_LOGIN = refuse('UNAUTHORIZED', 'This endpoint needs a session. Call login to start one.')
+/** Before the rate is counted: a stolen key uses up nothing. */
+const OTHER_NETWORK = refuse(
+  'FORBIDDEN',
+  'This key may not be used from your network. Use it from one of its networks, or change them with change-api-key.',
+)
 const BEARER = /^bearer +(\S+) *$/i
 const MAX_CREDENTIAL = 512
 
@@ -64,12 +70,20 @@ export async function authorise(
   }
   const caller = credential === null ? null : await ctx.keyring.authenticate(credential)
   if (caller === null) return { ok: false, caller, refusal: isPersonal(spec) ? NEEDS_LOGIN : INVALID_KEY }
+  if (!isAllowedFrom(caller.networks, request.address)) return { ok: false, caller, refusal: OTHER_NETWORK }
   const refusal =
     limitRate(ctx, request.res, caller) ??
     (caller.isSuspended ? SUSPENDED : null) ??
     checkAccess(spec, caller) ??
     (spec.needsLaunch === true ? checkPlan(ctx, caller) : null)
   return refusal === null ? { ok: true, caller, person: null } : { ok: false, caller, refusal }
+}
+
+/** A request that waits, or whose response is still open. */
+export interface WaitingRequest {
+  readonly headers: IncomingHttpHeaders
+  /** The client's IP address. */
+  readonly address: string
 }
 
 /**
@@ -82,7 +96,7 @@ export async function authorise(
 export async function authoriseAgain(
   ctx: Pick<ApiContext, 'keyring' | 'operatorToken' | 'db' | 'config'>,
   spec: Pick<AnyRoute, 'name' | 'access'>,
-  headers: IncomingHttpHeaders,
+  { headers, address }: WaitingRequest,
 ): Promise<Caller | Refusal | null> {
   const { authorization } = headers
   if (authorization === undefined) return authoriseSessionAgain(ctx, spec, headers)
@@ -91,6 +105,7 @@ export async function authoriseAgain(
     return credential !== null && ctx.operatorToken.matches(credential) ? null : INVALID_KEY
   const caller = credential === null ? null : await ctx.keyring.authenticate(credential)
   if (caller === null) return INVALID_KEY
+  if (!isAllowedFrom(caller.networks, address)) return OTHER_NETWORK
   return caller.isSuspended ? SUSPENDED : caller
 }
 
@@ -98,9 +113,9 @@ export async function authoriseAgain(
 export async function refuseAfterWait(
   ctx: Pick<ApiContext, 'keyring' | 'operatorToken' | 'db' | 'config'>,
   name: string,
-  headers: IncomingHttpHeaders,
+  request: WaitingRequest,
 ): Promise<Refusal | null> {
-  const caller = await authoriseAgain(ctx, { name, access: 'any' }, headers)
+  const caller = await authoriseAgain(ctx, { name, access: 'any' }, request)
   return caller !== null && isRefusal(caller) ? caller : null
 }
 

@@ -21,6 +21,7 @@ import type { TrackingHitHandler } from '#src/tracking/hit-handler.ts'
 import type { ListPage } from './list-cursor.ts'
 import type { LargeBodyReader } from './request-reader.ts'
 import type { MailView } from './mail-view.ts'
+import type { MessageSources } from './message-source.ts'
 import type { Metrics } from './metrics.ts'
 
 export interface ApiContext extends Context {
@@ -36,6 +37,7 @@ export interface ApiContext extends Context {
   readonly tracking: TrackingHitHandler
   readonly linkPolicy: LinkPolicy
   readonly mailView: MailView
+  readonly messageSources: MessageSources
   readonly rate: RequestRateLimiter
   readonly attempts: AttemptLimiter
   readonly metrics: Metrics

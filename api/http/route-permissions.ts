@@ -10,6 +10,8 @@ const ROUTES_BY_PERMISSION: Readonly<Record<Permission, string>> = {
   'workspace:read': 'get-workspace list-members leave-workspace',
   'mail:read': `search-emails get-email get-email-by-path explain-email explain-email-by-path list-events
     get-captured-emails get-captured-email get-captured-email-raw list-scheduled stream-changes`,
+  'mail:content': 'get-email-content get-email-source get-email-attempts',
+  'mail:write': 'retry-email cancel-email resend-email',
   'mail:delete': 'delete-captured-email delete-captured-emails',
   'templates:read': `list-templates get-template list-template-versions get-template-version list-partials get-partial
     preview-template check-template`,
@@ -42,7 +44,7 @@ const ROUTES_BY_PERMISSION: Readonly<Record<Permission, string>> = {
   'webhooks:write': `create-webhook update-webhook update-webhook-by-query delete-webhook delete-webhook-by-query
     rotate-webhook-secret replay-webhook-delivery test-webhook`,
   'keys:read': 'list-api-keys get-api-key',
-  'keys:write': 'create-domain-key rotate-api-key revoke-api-key',
+  'keys:write': 'create-domain-key change-api-key rotate-api-key revoke-api-key',
   'admin-keys:create': 'create-admin-key',
   'privacy:manage': 'erase-person get-erasure export-person',
   'audit:read': 'list-audit-log',

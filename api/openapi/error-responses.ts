@@ -20,6 +20,7 @@ export function listErrors(spec: AnyRoute): ErrorCode[] {
     [isOpenToPeople, ['VALIDATION_ERROR', 'NOT_FOUND']],
     [access === 'operator', ['UNAUTHORIZED', 'FORBIDDEN', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE']],
     [isKeyed, ['UNAUTHORIZED', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE']],
+    // also of a key that is used outside its networks
     [isKeyed, ['FORBIDDEN']],
     [typeof access === 'object', ['INSUFFICIENT_SCOPE']],
     [spec.needsLaunch === true, ['PLAN_REQUIRED']],

@@ -16,6 +16,7 @@ const WORKSPACE_FIELDS: Readonly<Record<string, string>> = {
   per_second: 'requests per second',
   domains: 'how many sending domains there are, and how many the plan allows',
   keys: 'how many keys there are',
+  workspaces: 'the workspaces of this page',
   admin: 'Admin keys',
   admin_limit: 'how many Admin keys the plan allows; null: unlimited',
   regular: 'Regular keys',

@@ -166,4 +166,56 @@ describe('API keys', () => {
       ['INSUFFICIENT_SCOPE', 'FORBIDDEN'],
     )
   })
+
+  const LOCAL = ['127.0.0.0/8', '::1/128']
+  const ELSEWHERE = ['192.0.2.0/24']
+
+  it('may be bound to networks, also IPv6, in canonical form, with an entry in the audit log', async () => {
+    const { id, secret } = await addRegular()
+    const { status, body } = await ask('PATCH', `/${id}`, tenant.admin, {
+      allowed_networks: ['192.0.2.77/24', '192.0.2.1/24', '2001:DB8::1/32'],
+    })
+    assert.strictEqual(status, 200, JSON.stringify(body))
+    assert.deepEqual(body['data']?.['allowed_networks'], ['192.0.2.0/24', '2001:db8::/32'] as unknown)
+    assert.strictEqual(await countAudited(api.db, 'change-api-key', [tenant.workspaceId]), 1)
+    await until(async () => !(await works(secret)))
+    const refused = await api.call('GET', '/integrations/verify', { key: secret })
+    assert.deepEqual([refused.status, refused.body['error']] as unknown[], [403, 'FORBIDDEN'])
+    await ask('PATCH', `/${id}`, tenant.admin, { allowed_networks: LOCAL })
+    await until(() => works(secret))
+    await ask('PATCH', `/${id}`, tenant.admin, { allowed_networks: [] })
+    assert.ok(await works(secret))
+  })
+  it('cannot be opened to invalid networks', async () => {
+    const { id } = await addRegular()
+    for (const network of ['0.0.0.0/0', '::/0', 'localhost', '010.0.0.1', '::ffff:1.2.3.4/120', 'x'.repeat(100), ''])
+      assert.strictEqual((await ask('PATCH', `/${id}`, tenant.admin, { allowed_networks: [network] })).status, 400)
+    const many = Array.from({ length: 51 }, (_, i) => `192.0.2.${i}`)
+    assert.strictEqual((await ask('PATCH', `/${id}`, tenant.admin, { allowed_networks: many })).status, 400)
+    assert.strictEqual((await ask('PATCH', `/${id}`, tenant.admin, {})).status, 400)
+  })
+  it('do not lock themselves out, unless forced', async () => {
+    const own = await addAdmin(['api-keys:manage'])
+    const change = (body: object): Promise<TestResponse> => ask('PATCH', `/${own.id}`, own.secret, body)
+    assert.strictEqual((await change({ allowed_networks: ELSEWHERE })).status, 409)
+    assert.ok(await works(own.secret))
+    assert.strictEqual((await change({ allowed_networks: LOCAL, name: 'here' })).status, 200)
+    assert.strictEqual((await change({ allowed_networks: ELSEWHERE, force: true })).status, 200)
+    await until(async () => !(await works(own.secret)))
+  })
+  it('with more rights cannot be opened by those with less', async () => {
+    const weak = await addAdmin(['api-keys:manage'])
+    const strong = await addAdmin(['api-keys:manage', 'contacts:read'])
+    const refused = await ask('PATCH', `/${strong.id}`, weak.secret, { allowed_networks: [] })
+    assert.deepEqual([refused.status, refused.body['error']] as unknown[], [403, 'INSUFFICIENT_SCOPE'])
+    assert.strictEqual((await ask('PATCH', `/${strong.id}`, strong.secret, { name: 'mine' })).status, 200)
+  })
+  it('are bound from the start when they are created with networks', async () => {
+    const created = await api.call('POST', '/public/domains/api-keys/create', {
+      key: tenant.admin,
+      body: { name: 'shop', custom_domain_id: tenant.domainId, allowed_networks: ELSEWHERE },
+    })
+    assert.strictEqual(created.status, 201, JSON.stringify(created.body))
+    assert.isFalse(await works(textOf(created.body['data']?.['secret_key'])))
+  })
 })

@@ -1,13 +1,15 @@
 /**
- * The API keys of the workspace: list, get, rotate, revoke. Admin keys are created by people and by the operator, never
- * with a key; sending keys by `domain-keys.ts`. A key may revoke itself and every other key of its workspace, but it
- * may rotate only keys whose rights it has, because the response contains the new secret.
+ * The API keys of the workspace: list, get, change, rotate, revoke. Admin keys are created by people and the operator,
+ * never with a key; sending keys by `domain-keys.ts`. A key may revoke itself and every other key of its workspace, but
+ * it may rotate or change only keys whose rights it has, because the response contains the new secret.
  */
 import { z } from 'zod'
+import { isAllowedFrom, readNetworks } from '#src/auth/key-networks.ts'
 import { createKey } from '#src/auth/keys.ts'
 import { ALL_SCOPES, type KeyScope } from '#src/auth/scopes.ts'
 import { resolveKeyPrefix } from '#src/auth/key-prefix.ts'
 import {
+  changeKey,
   findManagedKey,
   listManagedKeys,
   MAX_EARLIER_SECRETS,
@@ -23,6 +25,7 @@ import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { envelope, pagedList, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
+import { keyName, networkList } from './key-fields.ts'
 
 const ACCESS = { admin: 'api-keys:manage' } as const
 const DAY_SECONDS = 24 * 3600
@@ -46,6 +49,9 @@ const keySchema = z
     is_current: z.boolean().meta({ description: 'the key of this request' }),
     expires_at: timestamp.nullable(),
     last_used_at: timestamp.nullable(),
+    allowed_networks: z
+      .array(z.string())
+      .meta({ description: 'the networks it may be used from, in CIDR notation; empty: everywhere' }),
     created_at: timestamp,
     earlier_secrets_until: z
       .array(timestamp)
@@ -56,6 +62,10 @@ const keyResponse = envelope(keySchema).meta({ id: 'ApiKeyAnswer' })
 const createdResponse = envelope(
   z.object({ api_key: keySchema, secret_key: z.string().meta({ description: 'shown only once' }) }),
 ).meta({ id: 'RotatedApiKeyAnswer' })
+const LOCKS_ITSELF_OUT = refuse(
+  'CONFLICT',
+  'The networks lack the address of this request, which uses the same key. Send it too, or send force: true.',
+)
 const NO_KEY = refuse('NOT_FOUND', 'There is no such API key in this workspace. List them with list-api-keys.')
 
 const list = route({
@@ -180,9 +190,10 @@ const createAdmin = route({
   paths: ['/public/api-keys'],
   access: 'member',
   body: z.object({
-    name: z.string().trim().min(1, 'is empty').max(255, 'at most 255 characters'),
+    name: keyName,
     scopes: z.array(z.enum(ALL_SCOPES as [KeyScope, ...KeyScope[]])).min(1, 'name at least one'),
     expires_at: timestamp.nullish().meta({ description: 'without it the key is valid until it is revoked' }),
+    allowed_networks: networkList.default([]),
   }),
   status: 201,
   response: createdResponse,
@@ -197,7 +208,9 @@ const createAdmin = route({
     const { workspaceId } = caller
     const prefix = await resolveKeyPrefix(ctx.db, ctx.config)
     const scopes = [...new Set(body.scopes)]
-    const made = await createKey(ctx.db, { kind: 'admin', prefix, workspaceId, name: body.name, scopes, expiresAt })
+    const { name, allowed_networks: allowedNetworks } = body
+    const fields = { prefix, workspaceId, name, scopes, expiresAt, allowedNetworks }
+    const made = await createKey(ctx.db, { kind: 'admin', ...fields })
     if (made.kind === 'too-many-admin-keys')
       return refuse('CONFLICT', `The workspace has ${made.max} Admin keys. Delete one with revoke-api-key first.`)
     const key = made.kind === 'created' ? await findManagedKey(ctx.db, workspaceId, made.id) : null
@@ -207,7 +220,52 @@ const createAdmin = route({
   },
 })
 
-export const API_KEY_ROUTES: readonly AnyRoute[] = [createAdmin, list, get, rotate, revoke]
+const changeBody = z
+  .object({
+    name: keyName.optional(),
+    allowed_networks: networkList.optional(),
+    force: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'true: also if the key of this request then may not be used from here any more' }),
+  })
+  .refine((given) => given.name !== undefined || given.allowed_networks !== undefined, {
+    error: 'give name or allowed_networks',
+  })
+  .meta({ examples: [{ allowed_networks: ['192.0.2.0/24', '2001:db8::/32'] }] })
+
+const change = route({
+  name: 'change-api-key',
+  summary: 'Change the name of an API key, or the networks that it may be used from',
+  description:
+    'The networks are those of your programs, in CIDR notation; a single address is allowed. An empty list allows ' +
+    'all. A request from elsewhere gets 403 FORBIDDEN, and a login by SMTP 535, within a second of the change. The ' +
+    'caller must have the scopes of the key; for a Regular key, `api-keys:create`.',
+  method: 'PATCH',
+  paths: ['/public/api-keys/:id'],
+  access: ACCESS,
+  params: byId,
+  body: changeBody,
+  status: 200,
+  response: keyResponse,
+  errors: ['NOT_FOUND', 'CONFLICT', 'INSUFFICIENT_SCOPE', 'VALIDATION_ERROR'],
+  handle: async (ctx, { caller, params, body, address }) => {
+    const id = keyIdOf(params.id)
+    if (id === null) return NO_KEY
+    const { name, allowed_networks: allowedNetworks } = body
+    const isOwn = id === caller.keyId && allowedNetworks !== undefined
+    if (isOwn && !body.force && !isAllowedFrom(readNetworks(allowedNetworks), address)) return LOCKS_ITSELF_OUT
+    const result = await changeKey(ctx.db, { workspaceId: caller.workspaceId, caller }, id, { name, allowedNetworks })
+    if (result.kind !== 'changed') return refuseRotation(result)
+    const key = await findManagedKey(ctx.db, caller.workspaceId, id)
+    if (key === null) return NO_KEY
+    return {
+      body: { success: true, message: 'API key changed.', data: presentKey(key, caller.keyId, ctx.clock.now()) },
+    }
+  },
+})
+
+export const API_KEY_ROUTES: readonly AnyRoute[] = [createAdmin, list, get, change, rotate, revoke]
 
 /** Reads a uuid or `key_<hex>`; null for other text. */
 function keyIdOf(text: string): string | null {
@@ -233,6 +291,7 @@ function presentKey(key: ManagedKey, callerId: string | null, nowMs: number): z.
     is_current: key.id === callerId,
     expires_at: key.expiresAt?.toISOString() ?? null,
     last_used_at: key.lastUsedAt?.toISOString() ?? null,
+    allowed_networks: [...key.allowedNetworks],
     created_at: key.createdAt.toISOString(),
     earlier_secrets_until: key.earlierSecretsUntil.map((until) => until.toISOString()),
   }

@@ -4,7 +4,6 @@
  * not found. The content comes from the sender: it is returned as JSON or as a download, never as a page.
  */
 import { Readable } from 'node:stream'
-import type { ParsedMail } from 'mailparser'
 import { z } from 'zod'
 import { refuse } from '#src/platform/errors.ts'
 import { hexOf, isUuid } from '#src/platform/id.ts'
@@ -16,9 +15,7 @@ import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
-
-/** Longer messages are not parsed, because that would delay other requests; they can be downloaded. */
-const MAX_PARSED_BYTES = 256 * 1024
+import { MAX_PARSED_BYTES, presentParts } from './parsed-message.ts'
 
 const summaryFields = {
   id: z.uuid(),
@@ -198,31 +195,4 @@ async function presentCapturedEmail(mail: InboxMail): Promise<Record<string, unk
   const end = bytes.indexOf('\r\n\r\n')
   const head = bytes.subarray(0, Math.min(end < 0 ? bytes.length : end, MAX_PARSED_BYTES)).toString('utf8')
   return { ...presentSummary({ ...mail, size: bytes.length }), headers: head, ...(await presentParts(bytes)) }
-}
-
-async function presentParts(bytes: Buffer): Promise<Record<string, unknown>> {
-  const parsed = bytes.length > MAX_PARSED_BYTES ? null : await parseMessage(bytes)
-  if (parsed === null) return { text: null, html: null, attachments: null }
-  const attachments = parsed.attachments.map(({ filename, contentType, size }) => ({
-    filename: filename ?? null,
-    content_type: contentType,
-    size,
-  }))
-  return { text: parsed.text ?? null, html: parsed.html === false ? null : parsed.html, attachments }
-}
-
-/** Null for a message that cannot be parsed. */
-async function parseMessage(bytes: Buffer): Promise<ParsedMail | null> {
-  // mailparser is large, and most processes never need it
-  const { simpleParser } = await import('mailparser')
-  try {
-    return await simpleParser(bytes, {
-      skipHtmlToText: true,
-      skipTextToHtml: true,
-      skipTextLinks: true,
-      skipImageLinks: true,
-    })
-  } catch {
-    return null
-  }
 }

@@ -18,7 +18,7 @@ import {
   WORKSPACE_TOPICS,
 } from '#src/change-stream/topics.ts'
 import { rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
-import { authoriseAgain } from '#api/http/authorise.ts'
+import { authoriseAgain, type WaitingRequest } from '#api/http/authorise.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute, type ApiResponse } from '#api/http/route.ts'
@@ -90,7 +90,7 @@ export const CHANGE_STREAM_ROUTES: readonly AnyRoute[] = [
       return openStream(ctx, request, {
         workspaceId: caller.workspaceId,
         topics,
-        access: accessOf(ctx, request.headers, {
+        access: accessOf(ctx, request, {
           spec: { name: 'stream-changes', access: 'any' },
           credential,
           mayRead: mayReadTopic,
@@ -113,7 +113,7 @@ export const CHANGE_STREAM_ROUTES: readonly AnyRoute[] = [
       openStream(ctx, request, {
         workspaceId: SERVICE,
         topics: request.query.topics ?? OPERATOR_TOPICS,
-        access: accessOf(ctx, request.headers, {
+        access: accessOf(ctx, request, {
           spec: { name: 'admin-stream-changes', access: 'operator' },
           credential: `operator ${request.person?.sessionId ?? ''}`,
           mayRead: () => true,
@@ -131,15 +131,16 @@ interface CheckedAccess {
 /** Later checks use the headers of the request that opened the stream. */
 function accessOf(
   ctx: ApiContext,
-  { authorization, cookie, 'x-workspace': workspace }: IncomingHttpHeaders,
+  { headers: given, address }: WaitingRequest,
   { spec, credential, mayRead }: CheckedAccess,
 ): StreamAccess {
+  const { authorization, cookie, 'x-workspace': workspace } = given
   const session = { ...(cookie === undefined ? {} : { cookie }), 'x-workspace': workspace }
   const headers: IncomingHttpHeaders = authorization === undefined ? session : { authorization }
   return {
     credential,
     check: async () => {
-      const caller = await authoriseAgain(ctx, spec, headers)
+      const caller = await authoriseAgain(ctx, spec, { headers, address })
       if (caller === null) return () => true
       return isRefusal(caller) ? null : (topic) => mayRead(caller, topic)
     },

@@ -7,6 +7,7 @@ import { hexOf, isUuid } from '#src/platform/id.ts'
 import { route } from '#api/http/route.ts'
 import { envelope, timestamp } from '#api/http/response-schemas.ts'
 import { NO_DOMAIN } from './domain-view.ts'
+import { keyName, networkList } from './key-fields.ts'
 
 const domainIdField = z.string().refine(isUuid, 'must be the id of a domain')
 const accountIdField = z.string().refine(isUuid, 'must be the id of a connected account')
@@ -17,18 +18,14 @@ const expiryField = z.iso
 
 const keyBody = z
   .object({
-    name: z
-      .string()
-      .trim()
-      .min(1, 'is required')
-      .max(255, 'at most 255 characters')
-      .regex(/^\P{Cc}*$/u, 'has control characters'),
+    name: keyName,
     custom_domain_id: domainIdField.nullish(),
     domain_id: domainIdField.nullish().meta({ description: 'alias of custom_domain_id' }),
     account_id: accountIdField
       .nullish()
       .meta({ description: 'for a key of a connected account; instead of custom_domain_id' }),
     expires_at: expiryField.nullish(),
+    allowed_networks: networkList.default([]),
   })
   .transform(
     (
@@ -38,6 +35,7 @@ const keyBody = z
         domain_id: domainIdAlias,
         account_id: accountId,
         expires_at: expiresAt,
+        allowed_networks: allowedNetworks,
       },
       sink,
     ) => {
@@ -50,6 +48,7 @@ const keyBody = z
         name,
         sender: domainId === null ? { accountId: accountId ?? '' } : { domainId },
         expiresAt: expiresAt ?? null,
+        allowedNetworks,
       }
     },
   )
@@ -82,7 +81,7 @@ export const createDomainKey = route({
     }),
   ),
   errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
-  handle: async (ctx, { caller, body: { name, sender, expiresAt } }) => {
+  handle: async (ctx, { caller, body: { name, sender, expiresAt, allowedNetworks } }) => {
     if (expiresAt !== null && expiresAt.getTime() <= ctx.clock.now())
       return invalid([{ path: 'expires_at', message: 'is in the past' }])
     const keyFields = {
@@ -91,6 +90,7 @@ export const createDomainKey = route({
       workspaceId: caller.workspaceId,
       name,
       expiresAt,
+      allowedNetworks,
     } as const
     const key = await createKey(ctx.db, { ...keyFields, ...sender })
     if (key.kind === 'domain-not-verified')

@@ -132,8 +132,7 @@ export const listEvents = route({
       return rateLimited('open_requests', 'Too many requests of this workspace are waiting for events.', 1)
     const until = performance.now() + request.query.wait * 1000
     const found = waiter === undefined ? page : await awaitEvents(ctx, order, { waiter, until, page })
-    const refusal =
-      waiter === undefined || isEmpty(found) ? null : await refuseAfterWait(ctx, 'list-events', request.headers)
+    const refusal = waiter === undefined || isEmpty(found) ? null : await refuseAfterWait(ctx, 'list-events', request)
     if (refusal !== null) return refusal
     const next = writeCursor(found.next)
     const position = found.hasMore ? { key: [next], before: 0, total: 0 } : null

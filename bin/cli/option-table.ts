@@ -5,6 +5,8 @@ const OPTIONS: Readonly<Record<string, string>> = {
   account: 'a connected account, by its id',
   address: 'the local IP address',
   all: 'also those that are acknowledged',
+  allow: 'networks in CIDR notation, separated by commas',
+  anywhere: 'no limit: from every network',
   answers: 'a file with the answers, one NAME=VALUE per line; - reads stdin',
   attributes: 'custom attributes as a JSON object',
   audience: 'an audience, by its id',

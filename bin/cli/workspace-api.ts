@@ -135,6 +135,7 @@ const API_PROCESS_ONLY = [
   'tracking',
   'linkPolicy',
   'mailView',
+  'messageSources',
   'rate',
   'attempts',
   'metrics',

@@ -8,7 +8,7 @@ import { tableText } from '#bin/terminal/terminal-text.ts'
 import { timeText } from '#bin/terminal/time-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { type WrongSuppression, reviewSuppressions } from '#mta/inbound/suppression-review.ts'
-import { listReports, readRawReport } from '#mta/inbound/report-list.ts'
+import { listReports, readRawReport } from '#src/suppression/report-list.ts'
 import { hexOf, isUuid } from '#src/platform/id.ts'
 import { countPending } from '#src/suppression/pending-suppressions.ts'
 

@@ -7,9 +7,11 @@ import { withContext } from '#bin/cli/context.ts'
 import { requireWorkspace } from '#bin/cli/find-workspace.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
 import { lowerCaseLetters } from '#config/settings/readers.ts'
-import { deactivateKey, type KeyRow, listKeys } from '#src/auth/key-list.ts'
+import { deactivateKey, findKeyOwner, type KeyRow, listKeys } from '#src/auth/key-list.ts'
+import { parseNetwork } from '#src/auth/key-networks.ts'
 import { replaceKeyPrefix, resolveKeyPrefix } from '#src/auth/key-prefix.ts'
 import { createKey, type CreatedKey } from '#src/auth/keys.ts'
+import { changeKey } from '#src/auth/managed-keys.ts'
 import { ALL_SCOPES, parseScopes, type KeyScope } from '#src/auth/scopes.ts'
 import type { Context } from '#src/context.ts'
 import { findDomain } from '#src/domains/domains.ts'
@@ -86,6 +88,7 @@ const ACTIONS: CliActions = {
             scopes: row.scopes,
             domain: row.domain,
             account: row.account,
+            allowed_networks: row.allowedNetworks,
             is_active: row.isActive,
             expires_at: row.expiresAt,
             last_used_at: row.lastUsedAt,
@@ -105,6 +108,32 @@ const ACTIONS: CliActions = {
       return withContext(call.io, async ({ db }) => {
         if (!(await deactivateKey(db, id))) return call.fail(`No key ${id} exists.`, 'See mailstead key list.')
         return call.respond(`The key ${id} is deactivated and stops working now.`, { id, is_active: false })
+      })
+    },
+  },
+  networks: {
+    summary: 'set the networks that a key may be used from',
+    examples: [
+      'networks 01a2030f-9f42-7000-bd8c-d55ffa802841 --allow 192.0.2.0/24,2001:db8::/32',
+      'networks 01a2030f-9f42-7000-bd8c-d55ffa802841 --anywhere',
+    ],
+    usage: 'networks ID (--allow CIDR,... | --anywhere)',
+    options: ['allow'],
+    flags: ['anywhere'],
+    arguments: [1, 1],
+    run: (call) => {
+      const id = call.argument(0)
+      if (!isUuid(id)) throw new UsageError(`${JSON.stringify(id)} is not a key id; see mailstead key list`)
+      const networks = readAllowed(call)
+      return withContext(call.io, async ({ db }) => {
+        const workspaceId = await findKeyOwner(db, id)
+        const changed =
+          workspaceId === null
+            ? null
+            : await changeKey(db, { workspaceId, caller: null }, id, { allowedNetworks: networks })
+        if (changed?.kind !== 'changed') return call.fail(`No valid key ${id} exists.`, 'See mailstead key list.')
+        const where = networks.length === 0 ? 'everywhere' : networks.join(', ')
+        return call.respond(`The key ${id} may be used from ${where}.`, { id, allowed_networks: networks })
       })
     },
   },
@@ -132,6 +161,20 @@ const ACTIONS: CliActions = {
 
 export function run(args: string[], io?: CommandIo): Promise<number> {
   return runActions('key', ACTIONS, args, io)
+}
+
+/** In canonical form; empty: everywhere. */
+function readAllowed(call: CommandCall): string[] {
+  const text = call.option('allow')
+  if ((text === null) !== call.has('anywhere')) throw new UsageError('give either --allow or --anywhere')
+  const parsed = (text ?? '')
+    .split(',')
+    .filter((part) => part.trim() !== '')
+    .map(parseNetwork)
+  return parsed.map((one) => {
+    if (!one.ok) throw new UsageError(`--allow: a part ${one.reason}`)
+    return one.text
+  })
 }
 
 function readPrefix(text: string): string {

@@ -7,7 +7,7 @@ import { runActions } from '#bin/cli/actions.ts'
 import { type CliAction, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
-import { listTlsRules, removeTlsRule, setTlsRule, TLS_LEVELS } from '#mta/security/tls-rules.ts'
+import { listTlsRules, removeTlsRule, setTlsRule, TLS_LEVELS } from '#src/operator/tls-rules.ts'
 
 function readDomain(call: CommandCall): string {
   const domain = domainToASCII(call.argument(0))

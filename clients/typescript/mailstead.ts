@@ -475,6 +475,8 @@ export type ApiKey = {
   readonly expires_at: string | null
   /** when it was last used; null until then */
   readonly last_used_at: string | null
+  /** the networks it may be used from, in CIDR notation; empty: everywhere */
+  readonly allowed_networks: readonly string[]
   /** when it was created */
   readonly created_at: string
   /** the ends of earlier secrets that are still valid after a rotation */
@@ -1093,6 +1095,38 @@ export type CapturedEmail = {
   })[]
 }
 
+export type ChangeApiKeyBody = {
+  /** the name */
+  readonly name?: string
+  /** the networks it may be used from, in CIDR notation, such as 192.0.2.0/24; empty: everywhere */
+  readonly allowed_networks?: readonly string[]
+  /** true: also if the key of this request then may not be used from here any more */
+  readonly force?: boolean
+}
+
+export type ChangedEmail = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the id of the message, as `em_…` */
+    readonly email_id: string
+    /** recipients that changed */
+    readonly changed: number
+    /** recipients that were sent, ended, or are being sent */
+    readonly unchanged: number
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type ChangedEmailAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -1617,6 +1651,8 @@ export type CreateDomainKeyBody = {
   readonly account_id?: string | null
   /** it is not valid after this time */
   readonly expires_at?: string | null
+  /** the networks it may be used from, in CIDR notation, such as 192.0.2.0/24; empty: everywhere */
+  readonly allowed_networks?: readonly string[]
 }
 
 export type CreateSegmentBody = {
@@ -1706,6 +1742,13 @@ export type DeleteSuppressionsBody = {
     /** what kind it is */
     readonly kind?: "complaint" | "hard_bounce" | "unsubscribe" | "manual" | "import" | "unsubscribe_bulk" | null
   })[]
+}
+
+export type DialogLine = {
+  /** `client`: this server, which sends; `server`: the receiver; `note`: a remark, such as TLS */
+  readonly by: "client" | "server" | "note"
+  /** the command, the reply or the remark */
+  readonly text: string
 }
 
 export type DnsRecord = {
@@ -2172,6 +2215,34 @@ export type Email = {
   }
 }
 
+export type EmailAttempt = {
+  /** the address of the recipient */
+  readonly recipient: string
+  /** the number of the attempt, from 1 */
+  readonly attempt: number
+  /** when it happened */
+  readonly at: string
+  /** the result of the attempt */
+  readonly outcome: string
+  /** why, in words */
+  readonly reason: string | null
+  /** how long it took, in milliseconds */
+  readonly duration_ms: number
+  /** the way that the attempt took */
+  readonly route: {
+    /** the host name of the server; null if none was reached */
+    readonly host: string | null
+    /** the IP address of the server */
+    readonly address: string | null
+    /** the egress source it left from; null: the operating system chose the address */
+    readonly source: string | null
+    /** the TLS version and cipher; null without TLS */
+    readonly tls: string | null
+  }
+  /** what both sides said, in its order; empty if no connection was made */
+  readonly dialog: readonly DialogLine[]
+}
+
 /** The receiver refused the message permanently, or would: hard if the address is bad, soft if it may be good. */
 export type EmailBouncedEvent = {
   /** evt_…, the same at every attempt */
@@ -2302,6 +2373,37 @@ export type EmailComplainedEvent = {
   readonly metadata: Readonly<Record<string, unknown>>
   /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
+}
+
+export type EmailContent = {
+  /** the id of the message, as `em_…` */
+  readonly email_id: string
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
+  readonly subject: string
+  /**
+   * `fields`: made from the fields of a request; `complete`: submitted as a whole, by SMTP or HTTP; `template`: a
+   * campaign or automation, rendered again with the present data of its contact
+   */
+  readonly origin: "fields" | "complete" | "template"
+  /** the header fields in their order, without DKIM signatures */
+  readonly headers: readonly EmailHeader[]
+  /** the HTML part, without tracking; null if there is none */
+  readonly html: string | null
+  /** the plain text part; null if there is none */
+  readonly text: string | null
+  /** a text has more than 500000 characters and is cut: download the source */
+  readonly is_truncated: boolean
+  /** the files; null, like the texts, for a complete message that is too long to be parsed */
+  readonly attachments: readonly ({
+    /** the name of the file */
+    readonly filename: string | null
+    /** the media type; by default that of the extension of the name */
+    readonly content_type: string
+    /** bytes */
+    readonly size: number
+  })[] | null
+  /** bytes of the source */
+  readonly size: number
 }
 
 /** The message could not be delivered now, and is tried again later. */
@@ -2506,6 +2608,13 @@ export type EmailFailedEvent = {
   readonly metadata: Readonly<Record<string, unknown>>
   /** further fields of the event */
   readonly data: Readonly<Record<string, unknown>>
+}
+
+export type EmailHeader = {
+  /** the name of the field, as it is written */
+  readonly name: string
+  /** the value for people: unfolded and decoded */
+  readonly value: string
 }
 
 /** The tracking pixel was loaded. */
@@ -3295,6 +3404,43 @@ export type GetDomainsAnswer = {
   readonly total: number
   /** only after a request with `cursor`: the cursor of the next page; null after the last one */
   readonly next_cursor?: string | null
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type GetEmailAttemptsAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the id of the message, as `em_…` */
+    readonly email_id: string
+    /** the attempts, the first one first */
+    readonly attempts: readonly EmailAttempt[]
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type GetEmailContentAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: EmailContent
   /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
   readonly warnings?: readonly {
     /** the field, such as to.1.email; empty for the request as a whole */
@@ -4294,6 +4440,19 @@ export type PlainAnswer = {
   }[]
 }
 
+export type Plan = {
+  /** the name */
+  readonly name: string
+  /** recipients in a calendar month; null: no limit */
+  readonly monthly_quota: number | null
+  /** averaged over 10 s; null: no limit */
+  readonly requests_per_second: number | null
+  /** sending domains; null: no limit */
+  readonly max_domains: number | null
+  /** whether it has scheduling and what else needs LAUNCH */
+  readonly scheduling: boolean
+}
+
 export type PreviewCampaignAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -4634,6 +4793,11 @@ export type ResendCampaignBody = {
   readonly name?: string | null
   /** the subject, up to 998 characters; with a template it wins over the template’s */
   readonly subject?: string | null
+}
+
+export type ResendEmailBody = {
+  /** only these of its recipients; by default all of them */
+  readonly to?: readonly string[]
 }
 
 export type RotateApiKeyBody = {
@@ -6228,6 +6392,96 @@ export class Mailstead {
   }
 
   /**
+   * Get the content of a message: header fields, texts, attachments. The message as it is composed for delivery. What
+   * is added for each recipient when it is sent is not in it: DKIM signatures, tracking, and the List-Unsubscribe of
+   * bulk mail. 409 once the content was deleted. Needs an Admin key with the scope `emails:read`. Open to people with
+   * the permission `mail:content`.
+   */
+  getEmailContent(input: {
+    readonly params: {
+      /** msg_…, em_…, scheduled_msg_… or the uuid */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<GetEmailContentAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/{id}/content' }, input, options)
+  }
+
+  /**
+   * Download a message as it goes over the wire, without DKIM signatures and tracking. Needs an Admin key with the
+   * scope `emails:read`. Open to people with the permission `mail:content`.
+   */
+  getEmailSource(input: {
+    readonly params: {
+      /** msg_…, em_…, scheduled_msg_… or the uuid */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<string> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/{id}/source' }, input, options)
+  }
+
+  /**
+   * Get each delivery attempt of a message: route, TLS and SMTP dialog, line by line. The dialog has commands, replies
+   * and remarks of this server. Never the message itself, and never a password: those are replaced. It is stored as
+   * long as events. Needs an Admin key with the scope `emails:read`. Open to people with the permission `mail:content`.
+   */
+  getEmailAttempts(input: {
+    readonly params: {
+      /** msg_…, em_…, scheduled_msg_… or the uuid */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<GetEmailAttemptsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/{id}/attempts' }, input, options)
+  }
+
+  /**
+   * Make the waiting recipients of a message due now. Queued and deferred recipients are tried as soon as limits and
+   * suspensions permit. Scheduled mail keeps its time. At most 10 times in 10 minutes for one message. Needs an Admin
+   * key with the scope `emails:manage`. Open to people with the permission `mail:write`.
+   */
+  retryEmail(input: {
+    readonly params: {
+      /** msg_…, em_…, scheduled_msg_… or the uuid */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<ChangedEmail> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/emails/{id}/retry' }, input, options)
+  }
+
+  /**
+   * Cancel a message for the recipients that it was not sent to yet. Also of scheduled mail. Each cancelled recipient
+   * has an `email.cancelled` event. Needs an Admin key with the scope `emails:manage`. Open to people with the
+   * permission `mail:write`.
+   */
+  cancelEmail(input: {
+    readonly params: {
+      /** msg_…, em_…, scheduled_msg_… or the uuid */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<ChangedEmail> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/emails/{id}/cancel' }, input, options)
+  }
+
+  /**
+   * Send a message again, as a new message with the same content. To all of its recipients, or some of them. It counts
+   * against the quota; suppressed addresses get nothing. The domain or account it was sent from must still be able to
+   * send. Mail of campaigns and automations is rendered for one contact and cannot be sent again: use retry-campaign.
+   * Needs an Admin key with the scope `emails:manage`. Open to people with the permission `mail:write`.
+   */
+  resendEmail(input: {
+    readonly params: {
+      /** msg_…, em_…, scheduled_msg_… or the uuid */
+      readonly id: string
+    }
+    readonly body?: ResendEmailBody
+  }, options?: CallOptions): Promise<QueuedEmail> {
+    return this.#transport.call(
+      { method: 'POST', path: '/api/v1/public/emails/{id}/resend', isIdempotent: true },
+      input,
+      options,
+    )
+  }
+
+  /**
    * List events after a cursor. The response has the events after `after` in order, and `next`, the cursor after the
    * last of them. With `wait`, an empty response is delayed until an event occurs. With a filter, a response may be
    * empty and have `has_more`: continue with its `next`. Needs any API key. Open to people with the permission
@@ -7232,6 +7486,23 @@ export class Mailstead {
     }
   }, options?: CallOptions): Promise<ApiKeyAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/api-keys/{id}' }, input, options)
+  }
+
+  /**
+   * Change the name of an API key, or the networks that it may be used from. The networks are those of your programs,
+   * in CIDR notation; a single address is allowed. An empty list allows all. A request from elsewhere gets 403
+   * FORBIDDEN, and a login by SMTP 535, within a second of the change. The caller must have the scopes of the key; for
+   * a Regular key, `api-keys:create`. Needs an Admin key with the scope `api-keys:manage`. Open to people with the
+   * permission `keys:write`.
+   */
+  changeApiKey(input: {
+    readonly params: {
+      /** the uuid, or key_… */
+      readonly id: string
+    }
+    readonly body: ChangeApiKeyBody
+  }, options?: CallOptions): Promise<ApiKeyAnswer> {
+    return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/api-keys/{id}' }, input, options)
   }
 
   /**

@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import type { Composed } from './draft.ts'
+import type { Composed } from '#src/mime/draft.ts'
 import type { HeaderField } from '#src/mail/split-message.ts'
 
 /** The data that signatures cover. Plain data: any thread can compute it, without a key. */

@@ -5,7 +5,7 @@
 import type { RenderFailure, RenderJob } from '#src/templates/render-protocol.ts'
 import type { TrackingPlan } from '#src/tracking/tracking-plan.ts'
 import type { DkimDigest } from './digest.ts'
-import type { Composed, Draft } from './draft.ts'
+import type { Composed, Draft } from '#src/mime/draft.ts'
 
 export interface MessageRenderJob extends RenderJob {
   /** The rest of the draft, around the rendered texts. */

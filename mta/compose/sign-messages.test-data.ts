@@ -3,7 +3,7 @@
  * others may hand in, down to the bodies on which canonicalizers are known to disagree.
  */
 import { generateDkimKeys } from '#src/domains/dkim-key.ts'
-import type { Draft } from './draft.ts'
+import type { Draft } from '#src/mime/draft.ts'
 import type { DkimKey } from './sign.ts'
 
 export const AT = new Date('2026-01-02T03:04:05.678Z')

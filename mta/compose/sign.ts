@@ -10,7 +10,7 @@ import type { KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { createSemaphore } from '#src/concurrency/semaphore.ts'
 import { canonicalField, digestOf, type DkimDigest } from './digest.ts'
-import type { Composed } from './draft.ts'
+import type { Composed } from '#src/mime/draft.ts'
 import type { RenderedMessage } from './render-thread-job.ts'
 
 export interface DkimKey {

@@ -1,7 +1,7 @@
 /** Adds one recipient's tracking to a draft: to its HTML, or to the HTML parts of a complete message. */
 import { textFromHtml } from '#src/mail/html-text.ts'
 import { trackHtml, type TrackingMarkup } from '#src/tracking/html-tracking.ts'
-import type { Draft } from './draft.ts'
+import type { Draft } from '#src/mime/draft.ts'
 import { trackRaw } from './tracked-raw-message.ts'
 
 export function trackDraft(draft: Draft, marks: TrackingMarkup): Draft {

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import type { Draft } from '#mta/compose/draft.ts'
+import type { Draft } from '#src/mime/draft.ts'
 import { newId } from '#src/platform/id.ts'
 import type { ClaimedRecipient, DeferredContentRef, LoadedContent, MessageBodies } from '#src/messages/claim.ts'
 import { createLinks } from '#src/tracking/links.ts'

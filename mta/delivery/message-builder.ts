@@ -5,7 +5,7 @@
  * Rejects when a store is away: the message waits, because its content must not depend on that. Each attempt for a
  * recipient sends the same octets.
  */
-import type { Composed, Draft } from '#mta/compose/draft.ts'
+import type { Composed, Draft } from '#src/mime/draft.ts'
 import type { MessageRenderResult } from '#mta/compose/render-thread-job.ts'
 import type { DkimKey } from '#mta/compose/sign.ts'
 import { trackDraft } from '#mta/compose/tracked-draft.ts'

@@ -7,7 +7,7 @@
  * Its timeouts are short and the whole run has a limit, because the caller waits for the report. It does not throw for
  * what a message, a server or DNS does.
  */
-import type { Draft } from '#mta/compose/draft.ts'
+import type { Draft } from '#src/mime/draft.ts'
 import { newId, timeOf } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import { resultOf, type DryRunRequest, type DryRunReport, type DryRunStep } from '#src/operator/dry-runs.ts'

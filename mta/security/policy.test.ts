@@ -12,7 +12,7 @@ import {
   type TlsPolicy,
 } from './policy.ts'
 import type { StsPolicy } from './sts-policy.ts'
-import type { TlsLevelRule } from './tls-rules.ts'
+import type { TlsLevelRule } from '#src/operator/tls-rules.ts'
 
 const DOMAIN = 'in.example'
 const HOST: PolicyHost = { name: 'mx.in.example', port: 25, isMapped: false }

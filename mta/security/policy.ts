@@ -19,7 +19,7 @@ import { lookUpDomainDane, lookUpHostDane, type DaneDns, type DaneDomain, type D
 import type { Sts, StsResult } from './sts.ts'
 import type { StsFetchResult } from './sts-fetch.ts'
 import { isMxOf, type StsPolicy } from './sts-policy.ts'
-import type { TlsLevelRule } from './tls-rules.ts'
+import type { TlsLevelRule } from '#src/operator/tls-rules.ts'
 
 export interface TlsPolicy {
   readonly domain: string

@@ -9,7 +9,7 @@ import { createStsFetch } from './sts-fetch.ts'
 import { createSts, type StsDeps } from './sts.ts'
 import { createStsStore } from './sts-store.ts'
 import { createTlsResults, type TlsResults } from './tls-results.ts'
-import { watchTlsRules } from './tls-rules.ts'
+import { watchTlsRules } from '#src/operator/tls-rules.ts'
 import type { Context } from '#src/context.ts'
 import { createHttpClient } from '#src/net/http-client.ts'
 

@@ -3,11 +3,12 @@
  * workspace, is refused at the next message, not only at the next connection. The rate is limited by the plan of the
  * workspace, by key and by network, counted over all processes.
  */
+import { isAllowedFrom } from '#src/auth/key-networks.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import { networkOf } from '#src/net/address-policy.ts'
 import { retryLaterError, ReplyError } from '#mta/smtp-server/reply.ts'
 import { planOf, type SubmissionContext } from './context.ts'
-import { authenticate, SUSPENDED } from './login.ts'
+import { authenticate, OTHER_NETWORK, SUSPENDED } from './login.ts'
 import { type SubmissionSender, senderOfKey } from '#src/submission/sender.ts'
 
 const LOGIN_REQUIRED = new ReplyError(530, '5.7.0 Authentication required: the password is an API key')
@@ -26,7 +27,7 @@ export async function authorizeTransaction(
   { remoteAddress, isLocal }: SubmissionPeer,
   key: string | null,
 ): Promise<SubmissionSender> {
-  const sender = key === null ? await findRelay(ctx, remoteAddress) : await findByKey(ctx, key)
+  const sender = key === null ? await findRelay(ctx, remoteAddress) : await findByKey(ctx, key, remoteAddress)
   const { rate, config } = ctx
   const verdicts = [
     rate.consume(sender.workspaceId, planOf(ctx, sender.plan).requestsPerSecond),
@@ -40,8 +41,9 @@ export async function authorizeTransaction(
   return sender
 }
 
-async function findByKey(ctx: SubmissionContext, key: string): Promise<SubmissionSender> {
+async function findByKey(ctx: SubmissionContext, key: string, peer: string): Promise<SubmissionSender> {
   const caller = await authenticate(ctx, key)
+  if (caller !== null && !isAllowedFrom(caller.networks, peer)) throw OTHER_NETWORK
   if (caller?.isSuspended === true) throw SUSPENDED
   if (caller?.kind !== 'regular') throw KEY_REVOKED
   return senderOfKey(caller)

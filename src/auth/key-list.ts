@@ -15,6 +15,8 @@ export interface KeyRow {
   readonly isActive: boolean
   readonly expiresAt: Date | null
   readonly lastUsedAt: Date | null
+  /** In CIDR notation; empty: everywhere. */
+  readonly allowedNetworks: readonly string[]
   readonly createdAt: Date
 }
 
@@ -24,7 +26,7 @@ export async function listKeys(db: Queryable, workspaceId: string | null, limit:
     sql`
       SELECT k.id, k.workspace_id AS "workspaceId", k.kind, k.name, k.scopes, d.domain, a.name AS account,
         k.is_active AS "isActive", k.expires_at AS "expiresAt", k.last_used_at AS "lastUsedAt",
-        k.created_at AS "createdAt"
+        k.created_at AS "createdAt", k.allowed_networks AS "allowedNetworks"
       FROM api_keys k
       LEFT JOIN domains d ON d.id = k.domain_id
       LEFT JOIN connected_accounts a ON a.id = k.account_id
@@ -43,4 +45,10 @@ export async function listKeys(db: Queryable, workspaceId: string | null, limit:
 export async function deactivateKey(db: Queryable, id: string): Promise<boolean> {
   const { rowCount } = await db.query('UPDATE api_keys SET is_active = false WHERE id = $1', [id])
   return rowCount === 1
+}
+
+/** The workspace of a key; null when no key has this id. */
+export async function findKeyOwner(db: Queryable, id: string): Promise<string | null> {
+  const { rows } = await db.query<{ id: string }>('SELECT workspace_id AS id FROM api_keys WHERE id = $1', [id])
+  return rows[0]?.id ?? null
 }

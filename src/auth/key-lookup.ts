@@ -8,7 +8,9 @@ import { suspendedEntirely } from '#src/queue/suspensions.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { KeyCaller } from './keys.ts'
 
-export interface StoredKey extends KeyCaller {
+export interface StoredKey extends Omit<KeyCaller, 'networks'> {
+  /** In CIDR notation. */
+  readonly allowedNetworks: readonly string[]
   readonly hash: Buffer
   readonly expiresAt: Date | null
 }
@@ -17,6 +19,7 @@ const LOOKUP = urgent(
   'key-lookup',
   sql`
     SELECT s.hash, k.id AS "keyId", k.kind, k.workspace_id AS "workspaceId", k.scopes,
+      k.allowed_networks AS "allowedNetworks",
       k.domain_id AS "domainId", d.domain, d.verification_status AS "domainStatus", w.plan,
       CASE
         WHEN a.id IS NOT NULL THEN json_build_object('id', a.id, 'kind', a.kind, 'addresses', a.addresses)

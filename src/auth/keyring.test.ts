@@ -30,6 +30,7 @@ describe('API keys', () => {
         replyTo: 'team@example.com',
         account: null,
         isSuspended: false,
+        networks: [],
       }
       assert.deepEqual(await scene.world.keyring.authenticate(sending.secretKey), {
         ...common,

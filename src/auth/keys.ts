@@ -17,6 +17,7 @@ import { sql } from '#src/stores/sql.ts'
 import { hashKey, hasKeyFormat, type KeyKind, generateKey } from './key-format.ts'
 import { listenForNotifications } from './notification-listener.ts'
 import { findKeys, type StoredKey } from './key-lookup.ts'
+import { readNetworks, type KeyNetwork } from './key-networks.ts'
 import { createUsageRecorder } from './key-usage.ts'
 
 /** The connected account that a regular key is bound to. */
@@ -50,6 +51,8 @@ export interface Caller {
 /** The caller whose API key was found. */
 export interface KeyCaller extends Caller {
   readonly keyId: string
+  /** Where it may be used; empty: everywhere. */
+  readonly networks: readonly KeyNetwork[]
 }
 
 export interface Keyring {
@@ -73,7 +76,8 @@ interface CachedKey {
   readonly expiresAt: number
 }
 
-function toCachedKey({ hash, expiresAt, ...caller }: StoredKey): CachedKey {
+function toCachedKey({ hash, expiresAt, allowedNetworks, ...fields }: StoredKey): CachedKey {
+  const caller = { ...fields, networks: readNetworks(allowedNetworks) }
   return { hash, caller: Object.freeze(caller), expiresAt: expiresAt?.getTime() ?? Infinity }
 }
 
@@ -140,6 +144,8 @@ interface KeyRequest {
   readonly workspaceId: string
   readonly name: string
   readonly expiresAt?: Date | null
+  /** In CIDR notation, canonical; empty: it may be used everywhere. */
+  readonly allowedNetworks?: readonly string[]
 }
 
 /** An admin key has scopes; a regular key is bound to a domain of the workspace, or to a connected account. */
@@ -166,8 +172,10 @@ const COUNT_ADMIN = sql`
 `
 
 const INSERT_KEY = sql`
-  INSERT INTO api_keys (id, workspace_id, kind, name, secret_hash, expires_at, scopes, domain_id, account_id)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  INSERT INTO api_keys (
+    id, workspace_id, kind, name, secret_hash, expires_at, scopes, domain_id, account_id, allowed_networks
+  )
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
   RETURNING created_at
 `
 
@@ -195,6 +203,7 @@ export function createKey(db: Db, request: NewKey): Promise<CreatedKey> {
       hashKey(secretKey),
       request.expiresAt ?? null,
       ...binding,
+      request.allowedNetworks ?? [],
     ]
     const {
       rows: [row],

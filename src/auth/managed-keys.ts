@@ -1,5 +1,6 @@
 /**
- * The API keys of a workspace, for their owner: list, rotate, revoke. All are bound to the workspace of the caller.
+ * The API keys of a workspace, for their owner: list, change, rotate, revoke. All are bound to the workspace of the
+ * caller.
  *
  * A rotation replaces the secret of a key and changes nothing else: kind, scopes, sender and expiry stay, so nobody
  * gets more rights by it. Nobody may rotate a key that may do what they may not, since they get its secret. Earlier
@@ -26,6 +27,8 @@ export interface ManagedKey {
   readonly isActive: boolean
   readonly expiresAt: Date | null
   readonly lastUsedAt: Date | null
+  /** In CIDR notation; empty: it may be used everywhere. */
+  readonly allowedNetworks: readonly string[]
   readonly createdAt: Date
   /** When the earlier secrets end that are still valid, the next one first. */
   readonly earlierSecretsUntil: readonly Date[]
@@ -37,6 +40,7 @@ export const MAX_EARLIER_SECRETS = 4
 const COLUMNS = sql`
   k.id, k.kind, k.name, k.scopes, k.domain_id AS "domainId", d.domain, k.account_id AS "accountId",
   k.is_active AS "isActive", k.expires_at AS "expiresAt", k.last_used_at AS "lastUsedAt", k.created_at AS "createdAt",
+  k.allowed_networks AS "allowedNetworks",
   ARRAY(
     SELECT s.expires_at
     FROM api_key_secrets s
@@ -167,4 +171,41 @@ export async function revokeKey(db: Queryable, workspaceId: string, id: string):
     id,
   ])
   return findManagedKey(db, workspaceId, id)
+}
+
+export interface KeyChange {
+  readonly name?: string | undefined
+  /** In CIDR notation, canonical. */
+  readonly allowedNetworks?: readonly string[] | undefined
+}
+
+export type ChangeKeyResult =
+  | { readonly kind: 'changed' }
+  | { readonly kind: 'not-found' }
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'beyond-rights'; readonly missing: readonly string[] }
+
+/** As with a rotation, nobody changes where a key works that may do what they may not. `caller` null: the operator. */
+export function changeKey(
+  db: Db,
+  { workspaceId, caller }: { readonly workspaceId: string; readonly caller: Pick<Caller, 'scopes'> | null },
+  id: string,
+  { name, allowedNetworks }: KeyChange,
+): Promise<ChangeKeyResult> {
+  return db.transaction(async (tx): Promise<ChangeKeyResult> => {
+    const key = await lockKey(tx, workspaceId, id)
+    if (key === null) return { kind: 'not-found' }
+    const missing = caller === null ? [] : scopesBeyond(key, caller)
+    if (missing.length > 0) return { kind: 'beyond-rights', missing }
+    if (key.hasEnded) return { kind: 'ended' }
+    await tx.query(
+      sql`
+        UPDATE api_keys
+        SET name = coalesce($2, name), allowed_networks = coalesce($3, allowed_networks)
+        WHERE id = $1
+      `,
+      [id, name ?? null, allowedNetworks ?? null],
+    )
+    return { kind: 'changed' }
+  })
 }

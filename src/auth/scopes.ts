@@ -6,6 +6,8 @@ export const SCOPES = {
   'contacts:read': 'list and get contacts',
   'contacts:write': 'add, update and delete contacts',
   'audiences:manage': 'create, list, get and delete audiences',
+  'emails:read': 'read the content and the SMTP dialogs of messages',
+  'emails:manage': 'retry, cancel and send messages again',
   'automations:read': 'list and get automations',
   'automations:write': 'create and update automations',
   'automations:trigger': 'trigger automation runs',

@@ -7,13 +7,11 @@
  * a crash. A crash between a slice and its progress record: the slice is processed again and changes nothing. The rows
  * are kept.
  */
-import { publishNotifications } from '#src/queue/notifications.ts'
 import type { Context } from '#src/context.ts'
 import { timeOf } from '#src/platform/id.ts'
-import { applyTransitions, type Transition } from '#src/messages/transition.ts'
+import { changeWaiting, type WaitingChange } from '#src/messages/change-waiting.ts'
 import { readSlice, type WalkPosition, type QueueFilter, type QueueSliceRow } from '#src/messages/queue-view.ts'
-import { MOVES, type MoveName } from '#src/messages/state.ts'
-import { addToSchedule } from '#src/queue/due-schedule.ts'
+import { MOVES } from '#src/messages/state.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
 import { recordAction, type OperatorAction, type ActionRequest, type ActionSubject } from './action-log.ts'
@@ -21,7 +19,7 @@ import { recordAction, type OperatorAction, type ActionRequest, type ActionSubje
 export type MailVerb = 'retry' | 'drop' | 'bounce'
 
 interface MailAction {
-  readonly move: MoveName
+  readonly move: WaitingChange['move']
   readonly summary: string
   /** The reason when the operator gives none. */
   readonly defaultReason: string
@@ -178,33 +176,11 @@ function nextPosition(
   return filter.tier !== undefined || following === undefined ? null : { tier: following, after: null }
 }
 
-async function applyToRows(
+function applyToRows(
   ctx: ActionDeps,
   { verb, reason }: ClaimedAction,
   rows: readonly QueueSliceRow[],
 ): Promise<number> {
-  const now = new Date(ctx.clock.now())
-  const isRetry = verb === 'retry'
   const row: MailAction = MAIL_VERBS[verb]
-  const moves = rows.map(({ messageId, n }): Transition => ({
-    messageId,
-    n,
-    move: row.move,
-    reason,
-    lease: null,
-    isCounted: false,
-    attempt: null,
-    eventData: row.eventData(reason),
-    dueAt: isRetry ? now : null,
-  }))
-  const moved = await applyTransitions(ctx.db, moves, now)
-  const done = rows.filter((_, i) => moved.done.has(i))
-  // continue if Redis is unavailable: the worker finds overdue recipients
-  if (isRetry)
-    await addToSchedule(
-      ctx,
-      done.map((one) => ({ ...one, dueMs: now.getTime() })),
-    ).catch(() => undefined)
-  else publishNotifications(ctx, moved)
-  return done.length
+  return changeWaiting(ctx, { move: row.move, reason, eventData: row.eventData(reason) }, rows)
 }

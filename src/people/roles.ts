@@ -7,7 +7,9 @@ import type { KeyScope } from '#src/auth/scopes.ts'
 /** Each permission of a workspace with what it allows. */
 export const PERMISSIONS = {
   'workspace:read': 'see the plan, usage and members',
-  'mail:read': 'search messages, read their content, attempts and events',
+  'mail:read': 'search messages, see their attempts and events, and read captured ones',
+  'mail:content': 'read the content, the source and the SMTP dialogs of messages',
+  'mail:write': 'retry, cancel and send messages again',
   'mail:delete': 'delete captured messages',
   'templates:read': 'read and preview templates',
   'templates:write': 'save and delete templates',
@@ -33,7 +35,7 @@ export const PERMISSIONS = {
   'webhooks:read': 'see webhook endpoints and their delivery log',
   'webhooks:write': 'create, change, test and delete webhook endpoints',
   'keys:read': 'see API keys, without their secrets',
-  'keys:write': 'create sending keys, rotate and revoke keys',
+  'keys:write': 'create sending keys, change, rotate and revoke keys',
   'admin-keys:create': 'create Admin keys',
   'privacy:manage': 'export and erase what is stored about a person',
   'audit:read': 'read the audit log',
@@ -65,6 +67,8 @@ export const ROLES = {
   admin: ALL,
   developer: [
     ...VIEWED,
+    'mail:content',
+    'mail:write',
     'mail:delete',
     'templates:write',
     'automations:write',
@@ -101,6 +105,8 @@ const SCOPE_PERMISSIONS: Readonly<Record<KeyScope, readonly Permission[]>> = {
   'contacts:read': ['contacts:read', 'contacts:export'],
   'contacts:write': ['contacts:write'],
   'audiences:manage': ['audiences:write'],
+  'emails:read': ['mail:content'],
+  'emails:manage': ['mail:write'],
   'automations:read': ['automations:read'],
   'automations:write': ['automations:write', 'automations:secret'],
   'automations:trigger': ['automations:write'],

@@ -1,5 +1,6 @@
 /** Workspaces are the tenants. Every other object belongs to one workspace and is only read with its id. */
 import type { Queryable } from '#src/stores/db.ts'
+import { readPage, type ListOrder, type Page, type PageRequest } from '#src/stores/page.ts'
 import { hexOf, idOfHex, isUuid, newId } from '#src/platform/id.ts'
 
 export interface Workspace {
@@ -49,6 +50,36 @@ export async function findWorkspace(db: Queryable, text: string): Promise<FoundW
   const [workspace, ...others] = rows
   if (workspace === undefined) return { kind: 'none' }
   return others.length === 0 ? { kind: 'found', workspace } : { kind: 'ambiguous', ids: rows.map((row) => row.id) }
+}
+
+/** The oldest first; `plan` null: of all plans. */
+export function pageOfWorkspaces(
+  db: Queryable,
+  request: PageRequest & { readonly plan: string | null },
+): Promise<Page<Workspace>> {
+  const listing = { columns: COLUMNS, from: 'workspaces', where: '$1::text IS NULL OR plan = $1' }
+  return readPage<Workspace>(db, { ...listing, order: OLDEST_FIRST, values: [request.plan] }, request)
+}
+
+const OLDEST_FIRST: ListOrder = {
+  by: [
+    { sql: 'created_at', type: 'timestamptz' },
+    { sql: 'id', type: 'uuid' },
+  ],
+  direction: 'ASC',
+}
+
+/** Null leaves a field as it is. Null result: there is no such workspace. */
+export async function changeWorkspace(
+  db: Queryable,
+  id: string,
+  { name, plan }: { readonly name: string | null; readonly plan: string | null },
+): Promise<Workspace | null> {
+  const { rows } = await db.query<Workspace>(
+    `UPDATE workspaces SET name = coalesce($2, name), plan = coalesce($3, plan) WHERE id = $1 RETURNING ${COLUMNS}`,
+    [id, name, plan],
+  )
+  return rows[0] ?? null
 }
 
 /** The oldest `limit` workspaces. */

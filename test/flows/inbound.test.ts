@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
-import { listReports, readBacklog, readRawReport } from '#mta/inbound/report-list.ts'
+import { listReports, readBacklog, readRawReport } from '#src/suppression/report-list.ts'
 import { reviewSuppressions } from '#mta/inbound/suppression-review.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { suppress } from '#src/suppression/suppress.ts'

@@ -3,7 +3,7 @@ import { HEX, addresses, checkWire, octetsOf, parse, plain } from './compose.tes
 import { compose } from './compose.ts'
 import { InvalidDraftError } from './draft.ts'
 import type { Draft } from './draft.ts'
-import { sign } from './sign.ts'
+import { sign } from '#mta/compose/sign.ts'
 
 const wire = async (draft: Draft): Promise<string> => (await octetsOf(draft)).toString('latin1')
 

@@ -4,7 +4,7 @@ import { simpleParser } from 'mailparser'
 import type { AddressObject, ParsedMail } from 'mailparser'
 import { compose } from './compose.ts'
 import type { Draft } from './draft.ts'
-import { sign } from './sign.ts'
+import { sign } from '#mta/compose/sign.ts'
 
 export const HEX = '0190a6f0111172228333444455556666'
 export const plain: Draft = {
