@@ -56,6 +56,7 @@ import { PRIVACY_ROUTES } from '#api/routes/privacy.ts'
 import { SEGMENT_ROUTES } from '#api/routes/segments.ts'
 import { SEND_ROUTES } from '#api/routes/send.ts'
 import { sendRaw } from '#api/routes/send-raw.ts'
+import { ADMIN_STATISTICS_ROUTES, STATISTICS_ROUTES } from '#api/routes/statistics.ts'
 import { SUBSCRIBE_ROUTES } from '#api/routes/subscribe-form.ts'
 import { SUPPRESSION_FILE_ROUTES } from '#api/routes/suppression-files.ts'
 import { SUPPRESSION_ROUTES } from '#api/routes/suppressions.ts'
@@ -84,6 +85,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...EMAIL_ACTION_ROUTES,
   listEvents,
   ...CHANGE_STREAM_ROUTES,
+  ...STATISTICS_ROUTES,
   ...TEMPLATE_PARTIAL_ROUTES,
   ...TEMPLATE_PREVIEW_ROUTES,
   ...TEMPLATE_ROUTES,
@@ -136,6 +138,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...ADMIN_SHAPING_ROUTES,
   ...ADMIN_BOUNCE_ROUTES,
   ...ADMIN_TLS_RULE_ROUTES,
+  ...ADMIN_STATISTICS_ROUTES,
   ...TLS_REPORT_ROUTES,
   ...AUDIT_ROUTES,
   healthz,

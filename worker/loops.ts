@@ -32,6 +32,7 @@ import { createRestoreFenceRound } from './restore-fence.ts'
 import { createResumeRound } from './resume-suspended.ts'
 import { createPartitionDropRound, createRetentionRound } from './retention.ts'
 import { createScoreRound } from './scores.ts'
+import { createRollUpRound, createStatisticsRound } from './statistics.ts'
 import { createTlsReportRound } from './tls-reports.ts'
 import { createTrackingRound } from './tracking.ts'
 import { createUnknownOutcomeRound } from './unknown-outcomes.ts'
@@ -121,6 +122,13 @@ export const LOOPS: readonly LoopRow[] = [
 
   // results
   { name: 'tracking', everyMs: 0.25 * SECOND, createRound: createTrackingRound },
+  { name: 'statistics', everyMs: scaled(1 * SECOND, 250), createRound: createStatisticsRound },
+  {
+    name: 'statistics roll-up',
+    isBulk: true,
+    everyMs: scaled(5 * MINUTE, 1 * SECOND),
+    createRound: createRollUpRound,
+  },
   { name: 'pending suppressions', everyMs: 5 * MINUTE, createRound: createPendingSuppressionRound },
   { name: 'webhook removal', isBulk: true, everyMs: 1 * MINUTE, createRound: (ctx) => () => removeDeleted(ctx.db) },
   { name: 'TLS reports', everyMs: scaled(5 * MINUTE, 1 * SECOND), createRound: createTlsReportRound },

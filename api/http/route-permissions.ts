@@ -9,6 +9,7 @@ import { ROLES, type MemberRole, type Permission } from '#src/people/roles.ts'
 const ROUTES_BY_PERMISSION: Readonly<Record<Permission, string>> = {
   'workspace:read': 'get-workspace list-members leave-workspace',
   'mail:read': `search-emails get-email get-email-by-path explain-email explain-email-by-path list-events
+    get-statistics get-link-statistics
     get-captured-emails get-captured-email get-captured-email-raw list-scheduled stream-changes`,
   'mail:content': 'get-email-content get-email-source get-email-attempts',
   'mail:write': 'retry-email cancel-email resend-email',

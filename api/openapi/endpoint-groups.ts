@@ -20,6 +20,11 @@ export const ENDPOINT_GROUPS: readonly EndpointGroup[] = [
     pathPrefixes: ['events', 'changes'],
     description: 'The event feed of the workspace in order, and a stream of all changes for pages.',
   },
+  {
+    name: 'Statistics',
+    pathPrefixes: ['statistics'],
+    description: 'Counts of mail by time and by what it is, and the click map.',
+  },
   { name: 'Templates', pathPrefixes: ['templates'], description: 'Subjects and bodies with variables (Handlebars).' },
   {
     name: 'Audiences',

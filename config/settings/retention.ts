@@ -21,6 +21,16 @@ export const retentionSettings = {
     description: 'How long events and the SMTP dialogs of delivery attempts are stored.',
     guide: 'retention-and-erasure',
   }),
+  statisticsRetentionDays: setting({
+    env: 'STATISTICS_RETENTION_DAYS',
+    read: days(90),
+    default: '1826',
+    unit: 'days',
+    description:
+      'How long statistics are stored: counts by day, tag, campaign and so on, and clicks by link. They contain no ' +
+      'addresses.',
+    guide: 'statistics',
+  }),
   messageRetentionDays: setting({
     env: 'MESSAGE_RETENTION_DAYS',
     read: days(7),

@@ -37,6 +37,7 @@ describe('scopes', () => {
       'campaigns:manage',
       'audit:read',
       'privacy:manage',
+      'statistics:read',
       'tracking:manage',
     ])
   })

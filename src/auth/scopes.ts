@@ -20,6 +20,7 @@ export const SCOPES = {
   'campaigns:manage': 'create, list, change and delete campaigns',
   'audit:read': 'read who changed what in the workspace',
   'privacy:manage': 'export and erase everything that is stored about a person',
+  'statistics:read': 'read statistics and click maps',
   'tracking:manage': 'read and change what is tracked of the mail, and under whose name',
 } as const
 

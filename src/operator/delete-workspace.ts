@@ -105,6 +105,9 @@ const STEPS: readonly (readonly [step: string, statement: string])[] = [
   ['captured mail', sliceOf('sandbox_inbox', 'id')],
   ['idempotency keys', sliceOf('idempotency_keys', 'workspace_id, key')],
   ['imports', sliceOf('imports', 'id')],
+  // what is counted from now on: src/statistics/roll-up.ts
+  ['statistics', sliceOf('statistics', 'workspace_id, dimension, at, resolution, value')],
+  ['clicks', sliceOf('link_clicks', 'workspace_id, content, day, url')],
 ]
 
 function sliceOf(table: string, key: string): string {

@@ -24,7 +24,7 @@ describe('roles', () => {
   })
   it('a role gives the scopes of keys that do no more than it', () => {
     assert.deepEqual(scopesOfRole('owner'), ALL_SCOPES)
-    assert.deepEqual(scopesOfRole('viewer'), ['automations:read'])
+    assert.deepEqual(scopesOfRole('viewer'), ['automations:read', 'statistics:read'])
     const developer = scopesOfRole('developer')
     assert.includeMembers([...developer], ['domains:manage', 'api-keys:manage', 'webhooks:manage'])
     for (const scope of ['campaigns:manage', 'contacts:read', 'contacts:write', 'privacy:manage', 'audit:read'])

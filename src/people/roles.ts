@@ -119,6 +119,7 @@ const SCOPE_PERMISSIONS: Readonly<Record<KeyScope, readonly Permission[]>> = {
   'campaigns:manage': ['campaigns:write', 'campaigns:send', 'contacts:export'],
   'audit:read': ['audit:read'],
   'privacy:manage': ['privacy:manage'],
+  'statistics:read': ['mail:read'],
   'tracking:manage': ['tracking:write'],
 }
 

@@ -62,6 +62,8 @@ received_tls_reports: deleted; worker/housekeeping.ts
 receiver_hours: deleted; worker/pending-suppressions.ts
 receiver_suspensions: deleted; worker/housekeeping.ts
 sandbox_inbox: deleted; src/sandbox/inbox.ts
+statistics: deleted; src/statistics/roll-up.ts
+link_clicks: deleted; src/statistics/roll-up.ts
 sts_policies: deleted; mta/security/sts-store.ts
 subscribe_days: deleted; worker/housekeeping.ts
 tls_report_arrivals: deleted; worker/housekeeping.ts
@@ -123,6 +125,7 @@ live_checks: few; one for each check
 open_mail: few; one row
 report_cursor: few; one row
 restore_fence: few; one row
+statistics_cursors: few; two rows
 store_probe: few; one row
 migrations: own; one for each migration
 migrations_lock: own; one row

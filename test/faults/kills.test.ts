@@ -1,6 +1,6 @@
 /**
  * Each process is killed with -9 under load, once and several times in a row, and the schedule in Redis is deleted. No
- * message is sent twice whose 250 the outbound process had read.
+ * message is sent twice whose 250 the outbound process had read. The statistics are those of a recount of the events.
  * The ledger compares the responses to clients with the receiver's messages. FAULT_MESSAGES enlarges the loads.
  */
 import { assert } from 'chai'
@@ -10,6 +10,7 @@ import { waitUntilDrained, Ledger, type LoadOptions } from '#test/support/ledger
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
 import { startSystem, printLogsOnFailure, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
+import { waitForStatistics } from '#src/statistics/mail.test-data.ts'
 
 const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 400)
 const PATIENCE_MS = 30_000 + MESSAGES * 20
@@ -63,6 +64,7 @@ describe('kills under load', function () {
     assert.deepEqual({ lost, unexpected, forbidden }, { lost: [], unexpected: [], forbidden: [] })
     assert.ok(ledger.count('accepted') > 0, 'something was accepted')
     await checkConsistency(system)
+    await waitForStatistics(system.db)
   }
 
   it('outbound: no message is lost; only those whose 250 was not read arrive twice', async () => {

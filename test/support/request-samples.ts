@@ -288,6 +288,10 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
     ({ audience }) => ({ query: { object_type: 'audience', object_id: audience }, isFilter: true }),
     ({ audience }) => ({ query: { cursor: audience }, isFilter: true }),
   ],
+  'get-link-statistics': [
+    ({ campaign }) => ({ query: { campaign_id: campaign }, isFilter: true }),
+    ({ template }) => ({ query: { template_id: template }, isFilter: true }),
+  ],
   'rotate-webhook-secret': [byId('webhook')],
   'list-webhook-deliveries': [({ webhook, event }) => ({ params: { id: webhook }, query: { event_id: event } })],
   'replay-webhook-delivery': [({ webhook, event }) => ({ params: { id: webhook, eventId: event } })],

@@ -1,0 +1,175 @@
+/**
+ * Adds up groups of events: pure. Each group becomes counters of its workspace and of the installation, by minute and
+ * by each dimension that it has. The names in a group come from customers' messages; they are data, never keys of
+ * objects.
+ */
+import { receiverOf } from '#src/suppression/receiver.ts'
+import {
+  type CounterName,
+  type Counts,
+  type DimensionName,
+  DIMENSIONS,
+  DIMENSION_NAMES,
+  INSTALLATION,
+  NO_VALUE,
+} from './dimensions.ts'
+import { linkName } from './link-name.ts'
+
+/** Events that differ in nothing that is counted. */
+export interface EventGroup {
+  readonly workspaceId: string
+  /** The start of the minute. */
+  readonly at: Date
+  readonly type: string
+  /** Of a bounce: hard. */
+  readonly isHard: boolean
+  /** Of an open or a click. */
+  readonly isMachine: boolean
+  readonly isFirst: boolean
+  /** Of a failure: its address is suppressed. */
+  readonly isSuppressed: boolean
+  /** Of a bounce or deferral. */
+  readonly class: string | null
+  /** Null if the message is no longer stored. */
+  readonly tier: string | null
+  /** The domain of the From address. */
+  readonly domain: string | null
+  readonly tags: readonly string[] | null
+  readonly campaign: string | null
+  readonly template: string | null
+  /** An attempt was made before the event. */
+  readonly isAttempted: boolean
+  readonly host: string | null
+  readonly source: string | null
+  /** The domain of the recipient. */
+  readonly recipientDomain: string | null
+  readonly count: number
+}
+
+/** Counters to add: one row of the table `statistics`. */
+export interface StatisticsRow {
+  readonly workspaceId: string
+  readonly dimension: DimensionName
+  readonly at: Date
+  readonly value: string
+  readonly counts: Counts
+}
+
+const SIMPLE: Readonly<Record<string, CounterName>> = {
+  'email.queued': 'accepted',
+  'email.scheduled': 'accepted',
+  'email.sent': 'sent',
+  'email.delivered': 'delivered',
+  'email.deferred': 'deferred',
+  'email.complained': 'complained',
+  'email.unsubscribed': 'unsubscribed',
+  'email.cancelled': 'cancelled',
+}
+const BY_DETAIL: Readonly<Record<string, (group: EventGroup) => readonly CounterName[]>> = {
+  'email.bounced': ({ isHard }) => [isHard ? 'bounced_hard' : 'bounced_soft'],
+  'email.failed': ({ isSuppressed }) => [isSuppressed ? 'suppressed' : 'failed'],
+  'email.opened': ({ isMachine, isFirst }) =>
+    isMachine ? ['opened_machine'] : isFirst ? ['opened', 'opened_unique'] : ['opened'],
+  'email.clicked': ({ isMachine, isFirst }) =>
+    isMachine ? ['clicked_machine'] : isFirst ? ['clicked', 'clicked_unique'] : ['clicked'],
+}
+
+/** The types of events that are counted. */
+export const COUNTED_TYPES = [...Object.keys(SIMPLE), ...Object.keys(BY_DETAIL)]
+
+export function countersOf(group: EventGroup): readonly CounterName[] {
+  if (!Object.hasOwn(SIMPLE, group.type)) return Object.hasOwn(BY_DETAIL, group.type) ? detailOf(group) : []
+  const simple = SIMPLE[group.type]
+  return simple === undefined ? [] : [simple]
+}
+
+function detailOf(group: EventGroup): readonly CounterName[] {
+  return BY_DETAIL[group.type]?.(group) ?? []
+}
+
+const VALUES: Readonly<Record<DimensionName, (group: EventGroup) => readonly (string | null)[]>> = {
+  all: () => [NO_VALUE],
+  tier: ({ tier }) => [tier],
+  receiver: ({ isAttempted, host, recipientDomain }) =>
+    isAttempted && recipientDomain !== null ? [receiverOf(host, recipientDomain)] : [],
+  domain: ({ domain }) => [domain],
+  source: ({ source }) => [source],
+  class: ({ class: name }) => [name],
+  tag: ({ tags }) => tags ?? [],
+  campaign: ({ campaign }) => [campaign],
+  template: ({ template }) => [template],
+  workspace: ({ workspaceId }) => [workspaceId],
+}
+
+const SEPARATOR = '\n'
+
+/** In the order of the primary key, so that two writers would lock rows in one order. */
+export function tally(groups: readonly EventGroup[]): StatisticsRow[] {
+  const rows = new Map<string, StatisticsRow>()
+  const add = (row: Omit<StatisticsRow, 'counts'>, key: string, group: EventGroup): void => {
+    let found = rows.get(key)
+    if (found === undefined) {
+      found = { ...row, counts: {} }
+      rows.set(key, found)
+    }
+    for (const name of countersOf(group)) found.counts[name] = (found.counts[name] ?? 0) + group.count
+  }
+  const addTo = (dimension: DimensionName, group: EventGroup, time: string): void => {
+    const { workspaceId, at } = group
+    const { isOfWorkspace, isOfInstallation } = DIMENSIONS[dimension]
+    for (const value of VALUES[dimension](group)) {
+      if (value === null || (value === NO_VALUE && dimension !== 'all')) continue
+      const rest = `${SEPARATOR}${dimension}${SEPARATOR}${time}${SEPARATOR}${value}`
+      if (isOfWorkspace) add({ workspaceId, dimension, at, value }, workspaceId + rest, group)
+      if (isOfInstallation) add({ workspaceId: INSTALLATION, dimension, at, value }, INSTALLATION + rest, group)
+    }
+  }
+  for (const group of groups) {
+    const time = group.at.toISOString()
+    for (const dimension of DIMENSION_NAMES) addTo(dimension, group, time)
+  }
+  return [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+}
+
+/** Clicks on one URL that differ in nothing that is counted. */
+export interface ClickGroup {
+  readonly workspaceId: string
+  /** YYYY-MM-DD, UTC. */
+  readonly day: string
+  /** `campaign:ID`, `template:ID` or empty. */
+  readonly content: string
+  readonly url: string
+  readonly isMachine: boolean
+  /** The recipient's first click on this URL. */
+  readonly isFirst: boolean
+  readonly count: number
+}
+
+export interface LinkRow {
+  readonly workspaceId: string
+  readonly content: string
+  readonly day: string
+  readonly url: string
+  clicked: number
+  clickedUnique: number
+  clickedMachine: number
+}
+
+export function tallyClicks(groups: readonly ClickGroup[]): LinkRow[] {
+  const rows = new Map<string, LinkRow>()
+  for (const { workspaceId, day, content, url, isMachine, isFirst, count } of groups) {
+    const name = linkName(url) ?? NO_VALUE
+    const key = [workspaceId, content, day, name].join(SEPARATOR)
+    let row = rows.get(key)
+    if (row === undefined) {
+      row = { workspaceId, content, day, url: name, clicked: 0, clickedUnique: 0, clickedMachine: 0 }
+      rows.set(key, row)
+    }
+    if (isMachine) row.clickedMachine += count
+    else {
+      row.clicked += count
+      if (isFirst) row.clickedUnique += count
+    }
+  }
+  return [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+}
