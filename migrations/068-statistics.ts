@@ -26,7 +26,7 @@ const COUNTERS = [
   'clicked_machine',
 ]
 
-// No foreign keys: mail is counted after its workspace is deleted, and what is left is swept (src/statistics/roll-up.ts)
+// no foreign keys: mail is counted while its workspace is deleted, and src/statistics/roll-up.ts sweeps the rest
 const TABLES = sql`
   CREATE TABLE statistics (
     workspace_id uuid NOT NULL,                 -- all zeros: the whole installation

@@ -62,7 +62,7 @@ src/subscribe: config src src/contacts src/crypto src/mail src/messages src/net 
 src/tls-reports: src src/domains src/mail src/messages src/net src/platform src/rate-limits src/stores
 src/tracking: config src src/concurrency src/contacts src/crypto src/domains src/events src/mail src/messages src/net
   src/platform src/queue src/stores src/suppression
-src/statistics: config src src/events src/platform src/stores src/suppression src/tracking
+src/statistics: src src/events src/platform src/stores src/suppression src/tracking
 src/deferred-content: src src/concurrency src/contacts src/messages src/platform src/stores src/templates src/tracking
 src/campaigns: config src src/deferred-content src/egress src/events src/going-live src/mail src/messages src/platform
   src/queue src/segments src/stores src/suppression src/templates
@@ -109,8 +109,8 @@ api/sending: api/http src/auth src/mail src/messages src/net src/platform src/pr
 api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns
   src/change-stream src/concurrency src/contacts src/domains src/egress src/events src/imports src/mail src/messages
   src/metrics src/net src/operator src/people src/platform src/privacy src/providers src/queue src/retention
-  src/sandbox src/segments src/shaping src/statistics src/stores src/subscribe src/suppression src/templates src/tls-reports
-  src/tracking src/webhooks src/workspaces
+  src/sandbox src/segments src/shaping src/statistics src/stores src/subscribe src/suppression src/templates
+  src/tls-reports src/tracking src/webhooks src/workspaces
 api: api/http api/routes config src src/auth src/certificates src/change-stream src/concurrency src/contacts src/events
   src/messages src/net src/operator src/platform src/rate-limits src/stores src/templates src/traces
   src/tracking
@@ -118,8 +118,8 @@ api: api/http api/routes config src src/auth src/certificates src/change-stream 
 # process: worker
 worker: config src src/automations src/campaigns src/certificates src/concurrency src/contacts src/domains src/egress
   src/events src/going-live src/imports src/messages src/metrics src/net src/operator src/people src/platform
-  src/privacy src/providers src/queue src/retention src/scoring src/stores src/suppression src/templates
-  src/tls-reports src/traces src/tracking src/webhooks src/workspaces
+  src/privacy src/providers src/queue src/retention src/scoring src/statistics src/stores src/suppression
+  src/templates src/tls-reports src/traces src/tracking src/webhooks src/workspaces
 
 # command line
 bin/terminal:
@@ -169,6 +169,7 @@ bench/migrations: *
 packaging/verify: test/support
 bench/partitions: *
 bench/refill: *
+bench/statistics: *
 test/faults: *
 test/flows: *
 test/spec: *

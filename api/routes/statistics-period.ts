@@ -11,7 +11,7 @@ const DEFAULT_DAYS = 30
 const timeText = z.string().max(40, 'is too long')
 export const periodFields = {
   from: timeText.optional().meta({
-    description: `the start, in ISO 8601; local time in \`timezone\` without an offset. By default ${DEFAULT_DAYS} days ago`,
+    description: `in ISO 8601; local time in \`timezone\` without an offset. By default ${DEFAULT_DAYS} days ago`,
   }),
   to: timeText.optional().meta({ description: 'the end, which is not included. By default now' }),
   format: z.enum(['json', 'csv']).optional().meta({ description: '`csv`: as a file, also with `Accept: text/csv`' }),

@@ -19,11 +19,21 @@ export const VALUES: Readonly<Record<string, number>> = {
   workspace: 1,
 }
 
+/** By counters, three each: large, small, rare, and those of tracking. */
+const COUNT_OF = [
+  'greatest(1, $5::float8 / VALUES)::int',
+  '(1 + v % 3)::int',
+  'NULL',
+  'NULL',
+  '(1 + v % 7)::int',
+  '(1 + v % 7)::int',
+]
+
 /** Rows of a resolution from $2 to before $3 with a step of $4; $5: messages in a period. */
 export const FILL_ROWS = (dimension: string, values: number): string => sql`
   INSERT INTO statistics (workspace_id, dimension, at, resolution, value, ${COUNTER_NAMES.join(', ')})
   SELECT $1::uuid, '${dimension}', at, $6::int, ${dimension === 'all' ? `''` : `'${dimension}-value-' || v`},
-    ${COUNTER_NAMES.map((_, i) => (i < 3 ? `greatest(1, $5::float8 / ${values})::int` : i < 6 ? `(1 + v % 3)::int` : i < 12 ? 'NULL' : '(1 + v % 7)::int')).join(', ')}
+    ${COUNTER_NAMES.map((_, i) => COUNT_OF[Math.floor(i / 3)]?.replace('VALUES', String(values)) ?? 'NULL').join(', ')}
   FROM generate_series($2::timestamptz, $3::timestamptz - interval '1 second', $4::interval) at,
     generate_series(1, ${values}) v
   WHERE ${values} = 1 OR v <= greatest(1, $5::float8)`
@@ -31,15 +41,18 @@ export const FILL_ROWS = (dimension: string, values: number): string => sql`
 /** $1 messages of $2 workspaces, accepted in this minute, as one transaction of accepts stores them. */
 export const ACCEPT = sql`
   WITH input AS MATERIALIZED (
-    SELECT (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint), 12, '0') || '7' || substr(md5(random()::text), 1, 3)
+    SELECT (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint), 12, '0') || '7'
+        || substr(md5(random()::text), 1, 3)
         || '8' || substr(md5(random()::text), 1, 15))::uuid AS id,
       ($2::uuid[])[1 + i % array_length($2::uuid[], 1)] AS workspace_id, i
     FROM generate_series(1, $1::int) i
   ),
   stored AS (
-    INSERT INTO messages (id, workspace_id, tier, from_email, to_list, subject, html, content_size, recipient_count, tags,
+    INSERT INTO messages (id, workspace_id, tier, from_email, to_list, subject, html, content_size,
+      recipient_count, tags,
       template, created_at)
-    SELECT id, workspace_id, ('{instant,high,normal,bulk}'::text[])[1 + i % 4], 'news@sender' || i % 3 || '.example', '[]',
+    SELECT id, workspace_id, ('{instant,high,normal,bulk}'::text[])[1 + i % 4], 'news@sender' || i % 3 || '.example',
+      '[]',
       'Subject', repeat('<p>text</p>', 300), 3300, 1, ARRAY['tag ' || i % 37, 'kind:' || i % 5],
       jsonb_build_object('id', md5((i % 20)::text)::uuid, 'version', 1), now()
     FROM input
@@ -65,7 +78,8 @@ export const DELIVER = sql`
     FROM input
   )
   INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
-  SELECT (substr(i.id::text, 1, 24) || substr(md5(random()::text), 1, 12))::uuid, workspace_id, e.type, i.id, 0, e.n + 1,
+  SELECT (substr(i.id::text, 1, 24) || substr(md5(random()::text), 1, 12))::uuid, workspace_id, e.type, i.id, 0,
+    e.n + 1,
     'r@d' || i % 500 || '.example', e.data::jsonb, now()
   FROM input i
   CROSS JOIN (

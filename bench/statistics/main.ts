@@ -20,6 +20,7 @@ import { divide, type IntervalName } from '#src/statistics/intervals.ts'
 import { readReport } from '#src/statistics/report.ts'
 import { type Db, openDb } from '#src/stores/db.ts'
 import { migrate } from '#src/stores/migrate.ts'
+import { sql } from '#src/stores/sql.ts'
 import { ACCEPT, DELIVER, FILL_ROWS, VALUES } from './fill.ts'
 
 const YEAR_MESSAGES = 10_000_000
@@ -104,8 +105,10 @@ async function measureCounting(client: pg.Client, db: Db, cpuMs: () => number): 
     countingMs += cpuMs() - began
   }
   const { rows } = await client.query<{ rows: number; sent: number; bytes: number }>(
-    `SELECT count(*)::int AS rows, sum(sent) FILTER (WHERE dimension = 'all' AND workspace_id = $1)::int AS sent,
-       pg_total_relation_size('statistics')::float8 AS bytes FROM statistics`,
+    sql`
+      SELECT count(*)::int AS rows, sum(sent) FILTER (WHERE dimension = 'all' AND workspace_id = $1)::int AS sent,
+        pg_total_relation_size('statistics')::float8 AS bytes
+      FROM statistics`,
     [INSTALLATION],
   )
   if (rows[0]?.sent !== messages) throw new Error(`counted ${rows[0]?.sent} of ${messages} messages`)

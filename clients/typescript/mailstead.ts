@@ -3498,6 +3498,78 @@ export type GetImportErrorsAnswer = {
   }[]
 }
 
+export type GetLinkStatisticsAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the blocked links, the newest first */
+    readonly links: readonly ({
+      /** without query and fragment, but with `utm_…` labels; null: links beyond 200 of a day */
+      readonly url: string | null
+      /** the place of the link among those of the campaign or template, from 1; null if it is not in it */
+      readonly position: number | null
+      /** clicks by people, each one */
+      readonly clicked: number
+      /** recipients that clicked the link */
+      readonly clicked_unique: number
+      /** clicks by machines, such as security scanners */
+      readonly clicked_machine: number
+    })[]
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type GetStatisticsAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the start of the first interval */
+    readonly from: string
+    /** the end of the last interval */
+    readonly to: string
+    readonly interval: "minute" | "hour" | "day" | "week" | "month"
+    /** the time zone of times without an offset, such as Europe/Berlin */
+    readonly timezone: string
+    readonly group_by: string
+    /** false while mail of before an upgrade is still being counted */
+    readonly is_complete: boolean
+    /** over the whole time */
+    readonly totals: readonly ({
+      /** null: everything, or the values beyond the limit */
+      readonly value: string | null
+      readonly counts: StatisticsCounts
+    })[]
+    /** one for each interval and value with events */
+    readonly rows: readonly ({
+      readonly start: string
+      /** the start in `timezone` */
+      readonly local: string
+      /** null: everything, or the values beyond the limit */
+      readonly value: string | null
+      readonly counts: StatisticsCounts
+    })[]
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type GetSuppressionAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -5219,6 +5291,44 @@ export type StartOauthAnswer = {
     /** the result in words, for people */
     readonly message: string
   }[]
+}
+
+/** the counters that were requested */
+export type StatisticsCounts = {
+  /** recipients of accepted messages, also of those that wait for their time */
+  readonly accepted?: number
+  /** recipients whose message was handed to the receiver or provider */
+  readonly sent?: number
+  /** recipients whose receiver accepted the message */
+  readonly delivered?: number
+  /** attempts that failed for now; a recipient may have several */
+  readonly deferred?: number
+  /** recipients that do not exist, as the receiver says */
+  readonly bounced_hard?: number
+  /** recipients whose receiver refused the message for another reason */
+  readonly bounced_soft?: number
+  /** recipients that could not be sent to, or whose retries or time ran out */
+  readonly failed?: number
+  /** recipients on the suppression list; nothing was sent */
+  readonly suppressed?: number
+  /** recipients that were cancelled before they were sent to */
+  readonly cancelled?: number
+  /** recipients that reported the message as spam */
+  readonly complained?: number
+  /** recipients that used the unsubscribe link or header of the message */
+  readonly unsubscribed?: number
+  /** opens by people, each one */
+  readonly opened?: number
+  /** recipients that opened; the first open of each */
+  readonly opened_unique?: number
+  /** opens by machines, such as the privacy proxies of mail providers */
+  readonly opened_machine?: number
+  /** clicks by people, each one */
+  readonly clicked?: number
+  /** recipients that clicked; the first click of each */
+  readonly clicked_unique?: number
+  /** clicks by machines, such as security scanners */
+  readonly clicked_machine?: number
 }
 
 export type Suppression = {

@@ -252,8 +252,8 @@ describe('counting events', () => {
       const when = table === 'statistics' ? 'dimension, resolution, value, at' : 'content, url, day'
       const values = table === 'statistics' ? `'all', 2, ''` : `'', ''`
       await ctx.db.query(
-        `INSERT INTO ${table} (workspace_id, ${when}) SELECT $1::uuid, ${values}, now() UNION ALL SELECT $2, ${values}, now() - interval '6 years'`,
-        [gone, workspaceId],
+        `INSERT INTO ${table} (workspace_id, ${when}) VALUES ($1, ${values}, now()), ($2, ${values}, $3)`,
+        [gone, workspaceId, new Date(Date.now() - 6 * 365 * DAY_MS)],
       )
     }
     await rollUp(ctx)

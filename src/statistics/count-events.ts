@@ -18,7 +18,7 @@ const SLICE = 5000
 const IDLE_ADVANCE_MS = 3_600_000
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
-/** The advisory lock of every writer of statistics, until its transaction ends: unlike that of a row it writes nothing. */
+/** The advisory lock of every writer, until its transaction ends: unlike the lock of a row, it writes nothing. */
 const LOCK_KEY = `hashtextextended('mailstead statistics', 0)`
 /** Groups are hashed: to sort them by many texts would cost more than to read them. */
 const SETTINGS = `set_config('enable_sort', 'off', true)`

@@ -2,7 +2,7 @@
  * The name under which clicks on a link are counted: its URL without what may identify a person. The query and the
  * fragment go, except the labels of campaigns (`utm_…`), which distinguish two links to one page; a part of the path
  * with an address in it becomes `…`. So the names are few, and an erasure has nothing to change here. The URL is of a
- * customer's message and may be anything: the result is at most MAX_LENGTH characters long and has no control character.
+ * customer's message and may be anything: the result has at most MAX_LENGTH characters, and no control character.
  */
 
 const LABELS = ['utm_source', 'utm_medium', 'utm_campaign', 'utm_content', 'utm_term', 'utm_id']

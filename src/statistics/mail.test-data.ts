@@ -92,7 +92,7 @@ export const RECOUNT = sql`
     count(*) FILTER (WHERE type = 'email.delivered')::int AS delivered,
     count(*) FILTER (WHERE type = 'email.deferred')::int AS deferred,
     count(*) FILTER (WHERE type = 'email.bounced' AND data ->> 'bounce_type' = 'hard')::int AS bounced_hard,
-    count(*) FILTER (WHERE type = 'email.bounced' AND data ->> 'bounce_type' IS DISTINCT FROM 'hard')::int AS bounced_soft,
+    count(*) FILTER (WHERE type = 'email.bounced' AND data ->> 'bounce_type' = 'soft')::int AS bounced_soft,
     count(*) FILTER (WHERE type = 'email.failed' AND data ->> 'reason' IS DISTINCT FROM 'suppressed')::int AS failed,
     count(*) FILTER (WHERE type = 'email.failed' AND data ->> 'reason' = 'suppressed')::int AS suppressed,
     count(*) FILTER (WHERE type = 'email.cancelled')::int AS cancelled,

@@ -1,6 +1,7 @@
 /**
  * Reads statistics: the counters of one dimension, by intervals. Each event is in one stored row, whatever its
- * resolution, so a report adds up all rows between its bounds; a row belongs to the interval in which its period begins.
+ * resolution, so a report adds up all rows between its bounds; a row belongs to the interval in which its period
+ * begins.
  * A year is some ten thousand to some hundred thousand rows of one index range.
  */
 import type { Queryable } from '#src/stores/db.ts'
@@ -75,6 +76,7 @@ export async function readReport(db: Queryable, query: ReportQuery): Promise<Rep
 
 function textOf({ counters, value }: Pick<ReportQuery, 'counters' | 'value'>): string {
   const sums = counters.map((name) => `sum(${name}) AS ${name}`).join(', ')
+  const size = counters.map((name) => `coalesce(${name}, 0)`).join(' + ')
   return sql`
     WITH matching AS MATERIALIZED (
       SELECT width_bucket(at, $3::timestamptz[]) AS bucket, value, ${sums}
@@ -87,7 +89,7 @@ function textOf({ counters, value }: Pick<ReportQuery, 'counters' | 'value'>): s
       GROUP BY 1, 2
     ),
     ranked AS (
-      SELECT value, row_number() OVER (ORDER BY sum(${counters.map((name) => `coalesce(${name}, 0)`).join(' + ')}) DESC, value) AS rank
+      SELECT value, row_number() OVER (ORDER BY sum(${size}) DESC, value) AS rank
       FROM matching
       WHERE value <> '${NO_VALUE}'
       GROUP BY value

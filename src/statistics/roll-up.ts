@@ -95,23 +95,30 @@ export async function rollUp(ctx: RollUpContext, slice = SLICE): Promise<boolean
 const DELETE_WORKSPACE = [
   'DELETE FROM statistics WHERE workspace_id = $1',
   'DELETE FROM link_clicks WHERE workspace_id = $1',
-  `DELETE FROM statistics WHERE workspace_id = '${INSTALLATION}' AND dimension = 'workspace' AND value = $1::uuid::text`,
+  sql`
+    DELETE FROM statistics
+    WHERE workspace_id = '${INSTALLATION}' AND dimension = 'workspace' AND value = $1::uuid::text`,
 ] as const
 
 /** The workspaces with statistics that no longer exist: a scan of the first column of the primary key, by jumps. */
 const ORPHANS = sql`
   WITH RECURSIVE owner AS (
-    (SELECT workspace_id FROM statistics WHERE workspace_id > '${INSTALLATION}' ORDER BY workspace_id LIMIT 1)
+    SELECT '${INSTALLATION}'::uuid AS workspace_id
     UNION ALL
     SELECT (
-      SELECT s.workspace_id FROM statistics s WHERE s.workspace_id > owner.workspace_id ORDER BY s.workspace_id LIMIT 1
+      SELECT s.workspace_id
+      FROM statistics s
+      WHERE s.workspace_id > owner.workspace_id
+      ORDER BY s.workspace_id
+      LIMIT 1
     )
     FROM owner
     WHERE owner.workspace_id IS NOT NULL
   )
   SELECT workspace_id AS id
   FROM owner
-  WHERE workspace_id IS NOT NULL AND NOT EXISTS (SELECT FROM workspaces w WHERE w.id = owner.workspace_id)
+  WHERE workspace_id <> '${INSTALLATION}'
+    AND NOT EXISTS (SELECT FROM workspaces w WHERE w.id = owner.workspace_id)
 `
 
 /** Deletes what was counted while a workspace was being deleted, and its name in the statistics of the installation. */

@@ -1,8 +1,8 @@
 /**
  * Adds counters to the tables: the one statement that writes `statistics`, for new events and for rows that become
- * coarser. A period of a dimension has at most the values that RESOLUTIONS says: those it has already, then the largest; what is
- * beyond counts under the empty value, so that sums stay exact. So tags that a customer makes up for each message
- * cannot fill the disk. Callers hold the lock of `count-events.ts`; there is no other writer.
+ * coarser. A period of a dimension has a limited number of values (RESOLUTIONS): those it has already, then the
+ * largest; what is beyond counts under the empty value, so that sums stay exact. So tags that a customer makes up for
+ * each message cannot fill the disk. Callers hold the lock of `count-events.ts`; there is no other writer.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
