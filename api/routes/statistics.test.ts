@@ -2,6 +2,7 @@ import { assert } from 'chai'
 import { countEvents } from '#src/statistics/count-events.ts'
 import { storeMail } from '#src/statistics/mail.test-data.ts'
 import { newId } from '#src/platform/id.ts'
+import { until } from '#test/support/until.ts'
 import { OPERATOR_TOKEN, startApi, textOf, type TestApi, type TestResponse } from '#test/support/api.ts'
 
 const HOSTILE_TAG = '=HYPERLINK("https://evil.example","open")'
@@ -19,7 +20,11 @@ describe('statistics by API', () => {
       ['email.sent'],
       ['email.clicked', { machine: false, first: true, url: 'https://shop.example/?to=anna%40b.example&utm_id=x' }],
     ])
-    while (await countEvents(api));
+    await until(async () => {
+      while (await countEvents(api));
+      const { rows } = await api.db.query("SELECT FROM statistics WHERE dimension = 'all' AND clicked = 1")
+      return rows.length === 2
+    })
   })
   after(() => api.stop())
 

@@ -84,15 +84,15 @@ const reportSchema = envelope(
   z.object({
     from: timestamp.meta({ description: 'the start of the first interval' }),
     to: timestamp.meta({ description: 'the end of the last interval' }),
-    interval: z.enum(INTERVAL_NAMES),
+    interval: z.enum(INTERVAL_NAMES).meta({ description: 'the length of the intervals' }),
     timezone: z.string(),
-    group_by: z.string(),
+    group_by: z.string().meta({ description: 'what the counts are grouped by' }),
     is_complete: z.boolean().meta({ description: 'false while mail of before an upgrade is still being counted' }),
     totals: z.array(z.object({ value: valueField, counts })).meta({ description: 'over the whole time' }),
     rows: z
       .array(
         z.object({
-          start: timestamp,
+          start: timestamp.meta({ description: 'the start of the interval' }),
           local: z.string().meta({ description: 'the start in `timezone`' }),
           value: valueField,
           counts,
