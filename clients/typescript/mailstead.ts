@@ -3539,9 +3539,11 @@ export type GetStatisticsAnswer = {
     readonly from: string
     /** the end of the last interval */
     readonly to: string
+    /** the length of the intervals */
     readonly interval: "minute" | "hour" | "day" | "week" | "month"
     /** the time zone of times without an offset, such as Europe/Berlin */
     readonly timezone: string
+    /** what the counts are grouped by */
     readonly group_by: string
     /** false while mail of before an upgrade is still being counted */
     readonly is_complete: boolean
@@ -3553,6 +3555,7 @@ export type GetStatisticsAnswer = {
     })[]
     /** one for each interval and value with events */
     readonly rows: readonly ({
+      /** the start of the interval */
       readonly start: string
       /** the start in `timezone` */
       readonly local: string
@@ -6620,6 +6623,62 @@ export class Mailstead {
     }
   } = {}, options?: CallOptions): Promise<ListEventsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/events' }, input, options)
+  }
+
+  /**
+   * Count mail by time, and by tier, receiver, domain, source, class, tag, campaign or template. Counts of events, by
+   * when they happened. New events are counted within seconds. A recipient whose delivery is retried may be deferred
+   * several times, and one that bounces late was delivered before. Intervals without events are left out. Days older
+   * than 31 days are those of UTC in any time zone. Needs an Admin key with the scope `statistics:read`. Open to people
+   * with the permission `mail:read`.
+   */
+  getStatistics(input: {
+    readonly query?: {
+      /** in ISO 8601; local time in `timezone` without an offset. By default 30 days ago */
+      readonly from?: string
+      /** the end, which is not included. By default now */
+      readonly to?: string
+      /** `csv`: as a file, also with `Accept: text/csv` */
+      readonly format?: "json" | "csv"
+      /** minutes are stored for 24 hours, hours for 31 days; days, weeks and months for years */
+      readonly interval?: "minute" | "hour" | "day" | "week" | "month"
+      /** the time zone of times without an offset, such as Europe/Berlin */
+      readonly timezone?: string
+      /** only this value of `group_by`, such as a tag or the id of a campaign */
+      readonly value?: string
+      /** the counters to return, separated by commas. By default all */
+      readonly counters?: string
+      /** the number of values that are returned by themselves, the largest; the rest are one with `value: null` */
+      readonly limit?: number
+      /** what the counts are grouped by */
+      readonly group_by?: "all" | "tier" | "receiver" | "domain" | "source" | "class" | "tag" | "campaign" | "template"
+    }
+  } = {}, options?: CallOptions): Promise<GetStatisticsAnswer | string> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/statistics' }, input, options)
+  }
+
+  /**
+   * Count clicks by link, of a campaign, a template or all mail. The click map: the links that were clicked, the most
+   * clicked first. Days are those of UTC, and whole. Needs an Admin key with the scope `statistics:read`. Open to
+   * people with the permission `mail:read`.
+   */
+  getLinkStatistics(input: {
+    readonly query?: {
+      /** in ISO 8601; local time in `timezone` without an offset. By default 30 days ago */
+      readonly from?: string
+      /** the end, which is not included. By default now */
+      readonly to?: string
+      /** `csv`: as a file, also with `Accept: text/csv` */
+      readonly format?: "json" | "csv"
+      /** only the links of this campaign */
+      readonly campaign_id?: string
+      /** only the links of mail made from this template, without that of campaigns */
+      readonly template_id?: string
+      /** how many entries a page has at most */
+      readonly limit?: number
+    }
+  } = {}, options?: CallOptions): Promise<GetLinkStatisticsAnswer | string> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/statistics/links' }, input, options)
   }
 
   /**
