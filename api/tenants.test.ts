@@ -7,6 +7,7 @@ import { assert } from 'chai'
 import { sql } from '#src/stores/sql.ts'
 import { countAudited } from '#test/support/audit-count.ts'
 import { fieldsOf, keysOf } from '#test/support/schema-fields.ts'
+import { TENANT_CHILDREN } from '#test/support/tenant-children.ts'
 import { createTenantObjects, MARKER, type TenantObjects, type TenantObjectKind } from '#test/support/tenant-objects.ts'
 import { firstIds, REQUEST_SAMPLES, type TenantIds, type RequestSample } from '#test/support/request-samples.ts'
 import { OPERATOR_TOKEN, startApi, textOf, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'
@@ -40,34 +41,6 @@ const SETTINGS = {
   OAUTH_PROVIDERS_FILE: 'test/support/oauth-providers.json',
 }
 
-/** How to find the rows of a workspace in tables without workspace_id. */
-const CHILDREN: Readonly<Record<string, string>> = {
-  subscribe_days: 'subject = $1 OR subject IN (SELECT id FROM audiences WHERE workspace_id = $1)',
-  dkim_keys: 'domain_id IN (SELECT id FROM domains WHERE workspace_id = $1)',
-  message_bodies: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
-  attachments: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
-  attempts: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
-  inbound_reports: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
-  webhook_attempts: 'endpoint_id IN (SELECT id FROM webhook_endpoints WHERE workspace_id = $1)',
-  membership_changes: 'audience_id IN (SELECT id FROM audiences WHERE workspace_id = $1)',
-  audience_marks: 'audience_id IN (SELECT id FROM audiences WHERE workspace_id = $1)',
-  list_snapshots: 'owner = $1',
-  list_snapshot_blocks: 'snapshot_id IN (SELECT id FROM list_snapshots WHERE owner = $1)',
-  member_snapshot_blocks: 'snapshot_id IN (SELECT id FROM member_snapshots WHERE workspace_id = $1)',
-  member_listings: 'snapshot_id IN (SELECT id FROM member_snapshots WHERE workspace_id = $1)',
-  automation_versions: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
-  automation_contents: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
-  automation_steps: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
-  automation_step_changes: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
-  enrolment_changes: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
-  campaign_recipients: 'campaign_id IN (SELECT id FROM campaigns WHERE workspace_id = $1)',
-  campaign_changes: 'campaign_id IN (SELECT id FROM campaigns WHERE workspace_id = $1)',
-  import_chunks: 'import_id IN (SELECT id FROM imports WHERE workspace_id = $1)',
-  import_errors: 'import_id IN (SELECT id FROM imports WHERE workspace_id = $1)',
-  import_seen: 'import_id IN (SELECT id FROM imports WHERE workspace_id = $1)',
-  api_key_secrets: 'key_id IN (SELECT id FROM api_keys WHERE workspace_id = $1)',
-  workspaces: 'id = $1',
-}
 const OF_PEOPLE = ['users', 'login_methods', 'user_sessions', 'password_resets']
 const OF_OPERATION = ['nodes', 'node_processes', 'dkim_zone_records', ...OF_PEOPLE]
 /** Tables of the service itself, without a workspace. */
@@ -161,7 +134,7 @@ describe('tenant isolation', () => {
     `)
     const dumped: Record<string, string> = {}
     for (const { name, isOwned } of tables) {
-      const condition = CHILDREN[name] ?? (isOwned ? 'workspace_id = $1' : null)
+      const condition = TENANT_CHILDREN[name] ?? (isOwned ? 'workspace_id = $1' : null)
       if (condition === null) assert.ok(isOfService(name), `whose are the rows of ${name}?`)
       else dumped[name] = await textOfRows(name, condition, workspaceId)
     }

@@ -1,7 +1,7 @@
 /** The schema that the migrations make: every constraint is validated, and every index can be used. */
 import { assert } from 'chai'
-import { sql } from '#src/stores/sql.ts'
 import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
+import { sql } from './sql.ts'
 
 describe('the schema', () => {
   let database: OpenDatabase

@@ -1,0 +1,30 @@
+/** The tables without a workspace_id whose rows belong to a workspace, for tests of tenant isolation. */
+
+/** How to find the rows of workspace $1. */
+export const TENANT_CHILDREN: Readonly<Record<string, string>> = {
+  subscribe_days: 'subject = $1 OR subject IN (SELECT id FROM audiences WHERE workspace_id = $1)',
+  dkim_keys: 'domain_id IN (SELECT id FROM domains WHERE workspace_id = $1)',
+  message_bodies: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
+  attachments: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
+  attempts: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
+  inbound_reports: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
+  webhook_attempts: 'endpoint_id IN (SELECT id FROM webhook_endpoints WHERE workspace_id = $1)',
+  membership_changes: 'audience_id IN (SELECT id FROM audiences WHERE workspace_id = $1)',
+  audience_marks: 'audience_id IN (SELECT id FROM audiences WHERE workspace_id = $1)',
+  list_snapshots: 'owner = $1',
+  list_snapshot_blocks: 'snapshot_id IN (SELECT id FROM list_snapshots WHERE owner = $1)',
+  member_snapshot_blocks: 'snapshot_id IN (SELECT id FROM member_snapshots WHERE workspace_id = $1)',
+  member_listings: 'snapshot_id IN (SELECT id FROM member_snapshots WHERE workspace_id = $1)',
+  automation_versions: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
+  automation_contents: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
+  automation_steps: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
+  automation_step_changes: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
+  enrolment_changes: 'automation_id IN (SELECT id FROM automations WHERE workspace_id = $1)',
+  campaign_recipients: 'campaign_id IN (SELECT id FROM campaigns WHERE workspace_id = $1)',
+  campaign_changes: 'campaign_id IN (SELECT id FROM campaigns WHERE workspace_id = $1)',
+  import_chunks: 'import_id IN (SELECT id FROM imports WHERE workspace_id = $1)',
+  import_errors: 'import_id IN (SELECT id FROM imports WHERE workspace_id = $1)',
+  import_seen: 'import_id IN (SELECT id FROM imports WHERE workspace_id = $1)',
+  api_key_secrets: 'key_id IN (SELECT id FROM api_keys WHERE workspace_id = $1)',
+  workspaces: 'id = $1',
+}
