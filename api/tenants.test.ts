@@ -8,8 +8,15 @@ import { sql } from '#src/stores/sql.ts'
 import { countAudited } from '#test/support/audit-count.ts'
 import { fieldsOf, keysOf } from '#test/support/schema-fields.ts'
 import { TENANT_CHILDREN } from '#test/support/tenant-children.ts'
-import { createTenantObjects, MARKER, type TenantObjects, type TenantObjectKind } from '#test/support/tenant-objects.ts'
-import { firstIds, REQUEST_SAMPLES, type TenantIds, type RequestSample } from '#test/support/request-samples.ts'
+import {
+  createTenantObjects,
+  MARKER,
+  type TenantObjects,
+  type TenantObjectKind,
+  firstIds,
+  type TenantIds,
+} from '#test/support/tenant-objects.ts'
+import { REQUEST_SAMPLES, type RequestSample } from '#test/support/request-samples.ts'
 import { OPERATOR_TOKEN, startApi, textOf, type Tenant, type TestResponse, type TestApi } from '#test/support/api.ts'
 import { isAudited } from '#api/http/audit.ts'
 import { isOfWorkspace, isPersonal, pathsOf, type AnyRoute } from '#api/http/route.ts'
@@ -64,6 +71,7 @@ const OF_THE_SERVICE = new Set([
   'let_go',
   'domain_sites',
   'dry_runs',
+  'statistics_cursors',
   'sandbox_inbox',
   'egress_sources',
   'egress_pools',

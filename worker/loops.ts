@@ -122,7 +122,7 @@ export const LOOPS: readonly LoopRow[] = [
 
   // results
   { name: 'tracking', everyMs: 0.25 * SECOND, createRound: createTrackingRound },
-  { name: 'statistics', everyMs: scaled(1 * SECOND, 250), createRound: createStatisticsRound },
+  { name: 'statistics', isBulk: true, everyMs: scaled(1 * SECOND, 250), createRound: createStatisticsRound },
   {
     name: 'statistics roll-up',
     isBulk: true,

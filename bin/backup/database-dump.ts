@@ -17,8 +17,8 @@ import { type ArchiveFile, type BackupDescription, partName, type TableDescripti
 
 /** A part is in memory once or twice. */
 const PART_BYTES = 4 * 1024 * 1024
-/** What a restore makes by itself. */
-const NOT_COPIED = ['migrations', 'migrations_lock', 'migration_steps']
+/** What a restore makes by itself, and the changes of the last minutes, which only open pages wait for. */
+const NOT_COPIED = ['migrations', 'migrations_lock', 'migration_steps', 'changes']
 const LOCK_WAIT = '60s'
 
 export type DatabaseDescription = Omit<BackupDescription, 'format' | 'version' | 'node' | 'masterKeys'>

@@ -40,7 +40,7 @@ async function contentOf(url: string): Promise<Record<string, string>> {
   return content
 }
 
-/** Times of migrations; what the backup itself and the restore write. */
+/** Times of migrations; what the backup itself and the restore write; changes, which no backup has. */
 const NOT_COMPARED = [
   'migrations',
   'migrations_lock',
@@ -50,6 +50,7 @@ const NOT_COMPARED = [
   'restore_fence',
   'suspensions',
   'leases',
+  'changes',
 ]
 
 interface RestoreCall {
@@ -87,7 +88,7 @@ async function schemaOf(url: string): Promise<string[]> {
       UNION ALL
       SELECT format('sequence %s %s', sequencename, last_value)
       FROM pg_sequences
-      WHERE schemaname = 'public' AND sequencename NOT LIKE 'migration%'
+      WHERE schemaname = 'public' AND sequencename !~ '^(migration|changes)'
       ORDER BY 1
     `,
   )

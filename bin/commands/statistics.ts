@@ -50,6 +50,7 @@ const ACTIONS: CliActions = {
     about: {
       interval: 'minute, hour, day, week or month',
       value: 'only this value, such as a tag or the id of a campaign',
+      counters: 'the counters to show, such as sent,bounced_hard; all of them without this option',
       limit: 'the number of values that are listed by themselves',
       csv: 'as a file',
     },
@@ -75,6 +76,7 @@ const ACTIONS: CliActions = {
     examples: ['links', `links --campaign ${EXAMPLE_CAMPAIGN}`],
     options: ['campaign', 'template', ...PERIOD],
     flags: ['csv'],
+    about: { limit: 'the number of links that are listed by themselves', csv: 'as a file' },
     routes,
     route: 'get-link-statistics',
     input: (call) => ({

@@ -3,14 +3,20 @@ import { Client } from 'pg'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { until } from '#test/support/until.ts'
 import { countEvents } from './count-events.ts'
 import { COUNTER_NAMES, INSTALLATION, RESOLUTIONS } from './dimensions.ts'
 import { divide } from './intervals.ts'
 import { readLinks } from './link-report.ts'
-import { type EventFacts, RECOUNT, storeEvents, storeMail, sumsOf } from './mail.test-data.ts'
+import {
+  countAllEvents,
+  type EventFacts,
+  RECOUNT,
+  storeEvents,
+  storeMail,
+  sumsOf,
+  waitForOlderTransactions,
+} from './mail.test-data.ts'
 import { readReport, type Report, type ReportQuery } from './report.ts'
-import { deleteOrphans, rollUp } from './roll-up.ts'
 
 const MAX_VALUES = RESOLUTIONS.minute.values
 const DAY_MS = 24 * 3600 * 1000
@@ -30,19 +36,7 @@ describe('counting events', () => {
     workspaceId = await ctx.newWorkspace()
   })
 
-  async function countAll(slice?: number): Promise<void> {
-    // transactions of other databases of the server hold events back, too
-    await until(async () => {
-      while (await countEvents(ctx, slice));
-      const { rows } = await ctx.db.query(sql`
-        SELECT
-        FROM events e
-        JOIN statistics_cursors c ON (e.tx, e.id) > (c.tx, c.id)
-        WHERE c.name = 'new' OR e.tx < c.before_tx
-        LIMIT 1`)
-      return rows.length === 0
-    })
-  }
+  const countAll = (slice?: number): Promise<void> => countAllEvents(ctx, slice)
   const recount = async (): Promise<object | undefined> => (await ctx.db.query<object>(RECOUNT)).rows[0]
   const sums = async (dimension: string, scope = workspaceId): Promise<Record<string, number>> =>
     (await ctx.db.query<Record<string, number>>(sumsOf(COUNTER_NAMES), [scope, dimension])).rows[0] ?? {}
@@ -180,6 +174,7 @@ describe('counting events', () => {
 
   it('counts nothing of a slice that rolled back', async () => {
     await storeMail(ctx.db, { workspaceId, at: new Date() }, SENT)
+    await waitForOlderTransactions(ctx.db)
     await ctx.db.query(`ALTER TABLE statistics_cursors ADD CONSTRAINT stuck CHECK (tx = '1') NOT VALID`)
     await assert.isRejected(countEvents(ctx), /stuck/)
     assert.strictEqual((await sums('all'))['sent'], 0)
@@ -191,6 +186,7 @@ describe('counting events', () => {
   it('counts stored events of before the upgrade beside new ones', async () => {
     const old = new Date(Date.now() - 10 * DAY_MS)
     await storeMail(ctx.db, { workspaceId, at: old }, SENT)
+    await waitForOlderTransactions(ctx.db)
     await ctx.db.query(sql`
       INSERT INTO statistics_cursors (name, tx, id, since, before_tx)
       SELECT 'stored', '0', '00000000-0000-0000-0000-000000000000', 'epoch', pg_snapshot_xmin(pg_current_snapshot())`)
@@ -224,58 +220,6 @@ describe('counting events', () => {
     assert.deepEqual(rows[0], { value: '', sent: 254 - 3 - (MAX_VALUES - 1) })
     assert.deepEqual(rows[1], { value: 'large', sent: 3 })
     assert.strictEqual((await sums('tag'))['sent'], 254)
-  })
-
-  it('makes old rows coarser without changing a sum', async () => {
-    const now = Date.now()
-    for (const age of [0, 0.5, 3, 3.02, 70, 70.01, 71])
-      for (const tag of ['a', 'b']) {
-        const at = new Date(now - age * DAY_MS)
-        await storeMail(ctx.db, { workspaceId, at, tags: [tag] }, SENT)
-      }
-    // old mail is counted as it is after an upgrade
-    await ctx.db.query(`UPDATE statistics_cursors SET since = 'epoch', tx = '0' WHERE name = 'new'`)
-    await countAll()
-    const before = [await sums('all'), await sums('tag')]
-    while (await rollUp(ctx, 3));
-    assert.deepEqual([await sums('all'), await sums('tag')], before)
-    const { rows } = await ctx.db.query<{ resolution: number; sent: number }>(
-      sql`
-        SELECT resolution, sum(sent)::int AS sent
-        FROM statistics
-        WHERE workspace_id = $1 AND dimension = 'tag'
-        GROUP BY 1
-        ORDER BY 1`,
-      [workspaceId],
-    )
-    assert.deepEqual(rows, [
-      { resolution: 0, sent: 4 },
-      { resolution: 1, sent: 4 },
-      { resolution: 2, sent: 6 },
-    ])
-  })
-
-  it('deletes what is older than the setting, and what belongs to no workspace', async () => {
-    const gone = newId()
-    await storeMail(ctx.db, { workspaceId, at: new Date() }, SENT)
-    await countAll()
-    for (const table of ['statistics', 'link_clicks']) {
-      const when = table === 'statistics' ? 'dimension, resolution, value, at' : 'content, url, day'
-      const values = table === 'statistics' ? `'all', 2, ''` : `'', ''`
-      await ctx.db.query(
-        `INSERT INTO ${table} (workspace_id, ${when}) VALUES ($1, ${values}, now()), ($2, ${values}, $3)`,
-        [gone, workspaceId, new Date(Date.now() - 6 * 365 * DAY_MS)],
-      )
-    }
-    await rollUp(ctx)
-    await deleteOrphans(ctx)
-    const { rows } = await ctx.db.query(
-      "SELECT DISTINCT workspace_id FROM statistics WHERE at < now() - interval '5 years' OR workspace_id = $1",
-      [gone],
-    )
-    assert.deepEqual(rows, [])
-    assert.strictEqual((await ctx.db.query('SELECT FROM link_clicks')).rows.length, 0)
-    assert.strictEqual((await sums('all'))['sent'], 1)
   })
 
   it('reports the largest values by themselves and the rest together', async () => {

@@ -1,10 +1,12 @@
 /** Mail with events for the tests of statistics, and the recount that they compare with. */
 import { isDeepStrictEqual } from 'node:util'
 import { newId } from '#src/platform/id.ts'
+import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { ensurePartitions } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
 import { until } from '#test/support/until.ts'
+import { countEvents } from './count-events.ts'
 import { COUNTER_NAMES, INSTALLATION } from './dimensions.ts'
 
 export interface MailFacts {
@@ -126,4 +128,22 @@ export async function waitForStatistics(db: Queryable): Promise<void> {
     },
     () => `counted ${JSON.stringify(counted)}, recounted ${JSON.stringify(recounted)}`,
   )
+}
+
+/** Waits until no transaction is open that is older than a stored event; those of other databases count, too. */
+export async function waitForOlderTransactions(db: Queryable): Promise<void> {
+  await until(async () => {
+    const { rows } = await db.query(sql`
+      SELECT
+      FROM events
+      WHERE tx >= pg_snapshot_xmin(pg_current_snapshot())
+      LIMIT 1`)
+    return rows.length === 0
+  })
+}
+
+/** Counts until no event is left. */
+export async function countAllEvents(ctx: Context, slice?: number): Promise<void> {
+  await waitForOlderTransactions(ctx.db)
+  while (await countEvents(ctx, slice));
 }

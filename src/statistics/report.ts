@@ -6,7 +6,7 @@
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { COUNTER_NAMES, type CounterName, type DimensionName, NO_VALUE } from './dimensions.ts'
+import { type CounterName, type DimensionName, NO_VALUE } from './dimensions.ts'
 import type { Division } from './intervals.ts'
 
 export interface ReportQuery {
@@ -119,6 +119,3 @@ function totalsOf(rows: readonly ReportRow[], counters: readonly CounterName[]):
     value === null ? -1 : Object.values(counts).reduce((sum, count) => sum + count, 0)
   return totals.toSorted((a, b) => size(b) - size(a))
 }
-
-/** The counters that are read by default: all. */
-export const ALL_COUNTERS: readonly CounterName[] = COUNTER_NAMES

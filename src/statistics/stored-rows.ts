@@ -101,7 +101,7 @@ export async function addRows(tx: Queryable, rows: readonly StatisticsRow[]): Pr
 }
 
 /** Links that one content has on one day; clicks on further ones count under the empty name. */
-export const MAX_LINKS = 200
+const MAX_LINKS = 200
 
 const ADD_LINKS = prepared(
   'statistics-add-links',

@@ -5,8 +5,7 @@ import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Tenant, TestApi } from './api.ts'
 import { addPerson, addSignedIn } from './people.ts'
-import { firstIds, type TenantIds } from './request-samples.ts'
-import { createTenantObjects } from './tenant-objects.ts'
+import { createTenantObjects, firstIds, type TenantIds } from './tenant-objects.ts'
 
 export interface ListSeed {
   readonly ids: TenantIds

@@ -3,7 +3,7 @@
  * the request. Every field that names an object must occur in a sample of its route, in each of its spellings;
  * tenants.test.ts checks this.
  */
-import type { TenantObjects } from './tenant-objects.ts'
+import type { TenantIds } from './tenant-objects.ts'
 
 export interface RequestSample {
   readonly params?: Readonly<Record<string, string>>
@@ -14,8 +14,6 @@ export interface RequestSample {
   readonly isFilter?: true
 }
 
-/** The first spelling of each kind. */
-export type TenantIds = Readonly<Record<keyof TenantObjects, string>>
 type MakeSample = (own: TenantIds) => RequestSample
 
 const byId =
@@ -296,9 +294,4 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
   'list-webhook-deliveries': [({ webhook, event }) => ({ params: { id: webhook }, query: { event_id: event } })],
   'replay-webhook-delivery': [({ webhook, event }) => ({ params: { id: webhook, eventId: event } })],
   'test-webhook': [byId('webhook', { body: {} })],
-}
-
-/** The first spelling of each. */
-export function firstIds(objects: TenantObjects): TenantIds {
-  return Object.fromEntries(Object.entries(objects).map(([kind, [first]]) => [kind, first])) as TenantIds
 }

@@ -10,9 +10,9 @@ import { pathsOf, type AnyRoute } from '#api/http/route.ts'
 import { ROUTES } from '#api/table.ts'
 import type { Detail } from '#src/platform/errors.ts'
 import { OPERATOR_TOKEN, startApi, type Tenant, type TestApi } from './api.ts'
-import { createTenantObjects } from './tenant-objects.ts'
+import { createTenantObjects, firstIds, type TenantIds } from './tenant-objects.ts'
 import { assertDocumented, type ObservedResponse } from './conformance.ts'
-import { firstIds, REQUEST_SAMPLES, type TenantIds } from './request-samples.ts'
+import { REQUEST_SAMPLES } from './request-samples.ts'
 import {
   mutated,
   encodeComponent,

@@ -261,3 +261,11 @@ function spellingsOf(sent: Json): string[] {
   const uuid = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
   return [id, `msg_${time}_${hex}`, `em_${hex}`, `scheduled_msg_${time}_${hex}`, hex, uuid]
 }
+
+/** The first spelling of each kind. */
+export type TenantIds = Readonly<Record<keyof TenantObjects, string>>
+
+/** The first spelling of each. */
+export function firstIds(objects: TenantObjects): TenantIds {
+  return Object.fromEntries(Object.entries(objects).map(([kind, [first]]) => [kind, first])) as TenantIds
+}
