@@ -4,6 +4,7 @@
  * everything in reverse order; a store that hangs does not delay that beyond its time.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { loadIdentityProviders } from '#config/identity-providers.ts'
 import { loadOAuthProviders } from '#config/oauth-providers.ts'
 import { loadPlans } from '#config/plans.ts'
 import type { Config } from '#config/load.ts'
@@ -15,6 +16,7 @@ import { createMemberLister } from '#src/contacts/member-pages.ts'
 import { beginShutdown } from '#src/concurrency/shutdown.ts'
 import { checkStores, openTracedContext, type Context, type OpenedContext } from '#src/context.ts'
 import { watchMode } from '#src/installation-mode.ts'
+import { createIdentityClient } from '#src/people/identity-client.ts'
 import { createAttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import { createEventWatch } from '#src/events/feed-watch.ts'
 import { createRequestRateLimiter } from '#src/rate-limits/request-rate.ts'
@@ -98,6 +100,7 @@ export async function main(config: Config, { onOpened = () => undefined }: ApiOp
       shutdown.step('traces', async () => ctx.tracer?.stop(), LAST_STEP_MS),
     ])
     ctx.downloads.stop()
+    ctx.identities.close()
     await shutdown.step('stores', () => context.close())
   }
   const stop = async (servers: readonly HttpServer[]): Promise<void> => {
@@ -160,6 +163,8 @@ function createApiContext(context: Context, plans: ApiContext['plans'], redisUrl
     node: startNodeMembership(context, { roles: ['api'] }),
     plans,
     oauthProviders: loadOAuthProviders(context.config.oauthProvidersFile),
+    identityProviders: loadIdentityProviders(context.config.identityProvidersFile),
+    identities: createIdentityClient(context),
     acceptor,
     metrics,
     keyring: createKeyring(context),

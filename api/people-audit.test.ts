@@ -43,6 +43,14 @@ const REQUESTS: Readonly<Record<string, (scene: Scene) => Promise<TestResponse>>
     return owner.call('DELETE', `/auth/sessions/${rows[0]?.id ?? newId()}`)
   },
   'end-other-sessions': ({ owner }) => owner.call('DELETE', '/auth/sessions'),
+  'remove-login-method': async ({ api, owner }) => {
+    const id = newId()
+    await api.db.query(
+      `INSERT INTO login_methods (id, user_id, kind, subject, secret) VALUES ($1, $2, 'oidc', $3, '')`,
+      [id, owner.userId, `https://own.example ${id}`],
+    )
+    return owner.call('DELETE', `/auth/login-methods/${id}`)
+  },
   'create-workspace': ({ owner }) => owner.call('POST', '/auth/workspaces', { body: { name: 'Second' } }),
   'create-admin-key': ({ owner }) =>
     owner.call('POST', '/public/api-keys', { body: { name: 'K', scopes: ['contacts:read'] } }),

@@ -43,7 +43,9 @@ import { listEvents } from '#api/routes/events.ts'
 import { EXPORT_ROUTES } from '#api/routes/contact-export.ts'
 import { healthz, metrics, readyz } from '#api/routes/health.ts'
 import { IMPORT_ROUTES } from '#api/routes/contact-imports.ts'
+import { IDENTITY_PROVIDER_ROUTES } from '#api/routes/identity-providers.ts'
 import { INVITATION_ROUTES } from '#api/routes/invitations.ts'
+import { LOGIN_METHOD_ROUTES } from '#api/routes/login-methods.ts'
 import { LOGIN_ROUTES } from '#api/routes/login.ts'
 import { MEMBER_ROUTES } from '#api/routes/members.ts'
 import { ONE_TIME_ROUTES } from '#api/routes/one-time-pages.ts'
@@ -116,6 +118,8 @@ export const ROUTES: readonly AnyRoute[] = [
   ...WEBHOOK_ROUTES,
   ...WEBHOOK_LOG_ROUTES,
   ...LOGIN_ROUTES,
+  ...IDENTITY_PROVIDER_ROUTES,
+  ...LOGIN_METHOD_ROUTES,
   ...OWN_WORKSPACE_ROUTES,
   ...MEMBER_ROUTES,
   ...INVITATION_ROUTES,

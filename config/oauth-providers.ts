@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import { ConfigError } from './load.ts'
-import { readSettingText } from './setting-file.ts'
+import { readSettingJson } from './setting-file.ts'
 
 /** How a connection to a provider is secured: implicit TLS, STARTTLS before anything else, or not at all. */
 export const SECURITIES = ['tls', 'starttls', 'none'] as const
@@ -102,7 +102,7 @@ const providerFile = z.record(z.string().regex(/^[a-z][a-z0-9-]{0,31}$/), z.reco
  */
 export function loadOAuthProviders(file: string | null): OAuthProviders {
   if (file === null) return new Map()
-  const read = providerFile.safeParse(parse(file))
+  const read = providerFile.safeParse(readSettingJson('OAUTH_PROVIDERS_FILE', file))
   if (!read.success)
     throw invalidFile(
       file,
@@ -125,13 +125,4 @@ function describeIssue(path: readonly PropertyKey[], message: string): string {
 
 function invalidFile(file: string, problems: readonly string[]): ConfigError {
   return new ConfigError(`OAUTH_PROVIDERS_FILE (${file}) is invalid:\n  ${problems.join('\n  ')}`)
-}
-
-function parse(file: string): unknown {
-  try {
-    return JSON.parse(readSettingText(file))
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new ConfigError(`OAUTH_PROVIDERS_FILE cannot be read: ${reason}`, { cause: error })
-  }
 }

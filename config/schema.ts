@@ -12,6 +12,7 @@ import { deliverySettings } from '#config/settings/delivery.ts'
 import { dnsSettings } from '#config/settings/dns.ts'
 import { inboundSettings } from '#config/settings/inbound.ts'
 import { limitSettings } from '#config/settings/limits.ts'
+import { peopleSettings } from '#config/settings/people.ts'
 import { retentionSettings } from '#config/settings/retention.ts'
 import { sandboxSettings } from '#config/settings/sandbox.ts'
 import { securitySettings } from '#config/settings/security.ts'
@@ -36,6 +37,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   { title: 'Server and stores', settings: serverSettings },
   { title: 'API and pages', settings: apiSettings },
   { title: 'Security', settings: securitySettings },
+  { title: 'People', settings: peopleSettings },
   { title: 'Backup', settings: backupSettings },
   { title: 'Workspaces and plans', settings: workspaceSettings },
   { title: 'Limits', settings: limitSettings },
@@ -57,6 +59,7 @@ export const SETTINGS = {
   ...serverSettings,
   ...apiSettings,
   ...securitySettings,
+  ...peopleSettings,
   ...backupSettings,
   ...workspaceSettings,
   ...limitSettings,

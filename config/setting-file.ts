@@ -67,3 +67,13 @@ export function readAuthorities(setting: string, file: string): string {
   if (text.includes('-----BEGIN ')) return text
   throw new ConfigError(`${setting}: ${file} contains no PEM certificate.`)
 }
+
+/** @throws ConfigError if the file cannot be read or is no JSON. */
+export function readSettingJson(setting: string, file: string): unknown {
+  try {
+    return JSON.parse(readSettingText(file))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new ConfigError(`${setting} cannot be read: ${reason}`, { cause: error })
+  }
+}

@@ -51,8 +51,8 @@ src/shaping: config src src/concurrency src/mail src/platform src/providers src/
 src/templates: src/concurrency src/contacts src/mail src/platform src/stores
 src/messages: config src src/concurrency src/contacts src/egress src/events src/mail src/platform src/providers
   src/queue src/shaping src/stores src/suppression src/traces src/workspaces
-src/people: config src src/auth src/concurrency src/mail src/messages src/net src/platform src/queue src/rate-limits
-  src/stores src/workspaces
+src/people: config src src/auth src/concurrency src/crypto src/mail src/messages src/net src/platform src/queue
+  src/rate-limits src/stores src/workspaces
 src/privacy: src src/contacts src/mail src/messages src/platform src/stores src/suppression
 src/submission: config src src/auth src/mail src/messages src/platform src/providers src/queue src/templates
 src/operator: config src src/crypto src/domains src/mail src/messages src/platform src/queue src/retention src/stores
@@ -112,7 +112,7 @@ api/routes: api/http api/openapi api/pages api/sending config src src/auth src/a
   src/sandbox src/segments src/shaping src/statistics src/stores src/subscribe src/suppression src/templates
   src/tls-reports src/tracking src/webhooks src/workspaces
 api: api/http api/routes config src src/auth src/certificates src/change-stream src/concurrency src/contacts src/events
-  src/messages src/net src/operator src/platform src/rate-limits src/stores src/templates src/traces
+  src/messages src/net src/operator src/people src/platform src/rate-limits src/stores src/templates src/traces
   src/tracking
 
 # process: worker
@@ -200,7 +200,7 @@ mta/scheduling: src/platform
 api/http: api
 api/openapi: api
 api/routes: bin/commands src/crypto
-api: api/openapi src/people src/sandbox
+api: api/openapi src/sandbox
 worker: src/deferred-content
 packaging: config src/crypto src/operator
 packaging/container: config

@@ -10,6 +10,7 @@ export const documentedFields: Readonly<Record<string, string>> = {
   from: 'Sender',
   to: 'Recipient or recipients; of TLS reports, how many destinations',
   recipients: 'Number of recipients',
+  provider: 'Identity provider: its name in IDENTITY_PROVIDERS_FILE',
   tier: 'Tier',
   host: 'Host: the MX host of a delivery, or the host of a webhook',
   reason: 'Why; of a delivery, the reply of the receiver',

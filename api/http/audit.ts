@@ -29,6 +29,7 @@ export const NOT_AUDITED: Readonly<Record<string, string>> = {
   'dry-run-automation': READS,
   'admin-check-shaping': READS,
   'admin-replay-shaping': READS,
+  'start-provider-link': 'the identity is attached when the browser comes back',
   'test-account': READS,
   'test-webhook': 'sends a test event: the delivery log of the endpoint is the record',
 }

@@ -1,4 +1,5 @@
 /** The first argument of every endpoint: the context of the process and the services that `api/main.ts` builds. */
+import type { IdentityProviders } from '#config/identity-providers.ts'
 import type { OAuthProviders } from '#config/oauth-providers.ts'
 import type { Plan, Plans } from '#config/plans.ts'
 import type { Keyring } from '#src/auth/keys.ts'
@@ -8,6 +9,7 @@ import type { ContactFinder } from '#src/contacts/find-contact.ts'
 import type { MemberLister } from '#src/contacts/member-pages.ts'
 import type { Context } from '#src/context.ts'
 import type { EventWatch } from '#src/events/feed-watch.ts'
+import type { IdentityClient } from '#src/people/identity-client.ts'
 import type { AttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import type { RequestRateLimiter } from '#src/rate-limits/request-rate.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
@@ -29,6 +31,8 @@ export interface ApiContext extends Context {
   /** This machine or container among those of the installation. */
   readonly node: NodeMembership
   readonly oauthProviders: OAuthProviders
+  readonly identityProviders: IdentityProviders
+  readonly identities: IdentityClient
   readonly keyring: Keyring
   readonly operatorToken: OperatorToken
   readonly notices: NoticeBuffer

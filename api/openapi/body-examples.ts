@@ -60,6 +60,8 @@ export const BODY_EXAMPLES: Readonly<Record<string, unknown>> = {
   'admin-block-link': { link: 'https://phish.example/login', reason: 'phishing' },
   'admin-unblock-link': { link: 'https://phish.example/login' },
   login: { email: 'anna@example.org', password: 'a long password' },
+  'start-provider-login': { return_to: '/campaigns' },
+  'start-provider-link': { return_to: '/account' },
   'change-password': { present_password: 'a long password', new_password: 'another long password' },
   'create-workspace': { name: 'Acme' },
   'create-admin-key': { name: 'Import of contacts', scopes: ['contacts:read', 'contacts:write'] },

@@ -13,6 +13,10 @@ export interface JoinPage {
   readonly isOperator: boolean
   /** They have an account: they need no password here. */
   readonly isKnown: boolean
+  /** With which the person can join instead of a password. */
+  readonly providers: readonly { readonly name: string; readonly label: string }[]
+  /** Of the link. */
+  readonly token: string
 }
 
 /** `problem` is what was wrong with the form that was sent. */
@@ -27,8 +31,19 @@ ${email === null ? null : html`<p>For ${email}.</p>`}
 <form method="post">
 ${fields}
 <button type="submit">${isKnown ? 'Accept' : 'Create the account'}</button>
+</form>
+${isKnown ? null : providerForms(invitation)}`,
+  )
+}
+
+function providerForms({ providers, token }: JoinPage): Markup {
+  const forms = providers.map(
+    ({ name, label }) => html`<form method="post" action="/api/v1/auth/providers/${name}/login">
+<input type="hidden" name="invitation" value="${token}">
+<button type="submit">Join with ${label}</button>
 </form>`,
   )
+  return html`${forms}`
 }
 
 function titleOf({ workspace, role, isOperator }: JoinPage): string {

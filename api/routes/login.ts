@@ -3,19 +3,18 @@
  * password. It always starts a new session with a new token, and ends the one that the browser had.
  */
 import { z } from 'zod'
-import { changePassword, checkLogin, completeLogin } from '#src/people/login.ts'
+import { changePassword, checkLogin } from '#src/people/login.ts'
 import { listMemberships } from '#src/people/members.ts'
 import { findPasswordProblem } from '#src/people/passwords.ts'
 import { ROLES } from '#src/people/roles.ts'
 import { endSession, endSessions, listSessions, type SignedInUser } from '#src/people/user-sessions.ts'
 import { invalid, refuse } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
-import type { Actor } from '#src/stores/audit.ts'
 import { envelope, plainResponse, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { isForeign } from '#api/http/same-origin.ts'
-import { findPerson } from '#api/http/session-access.ts'
 import { sessionCookie } from '#api/http/session-cookie.ts'
+import { FOREIGN_LOGIN, startLoginSession } from './login-completion.ts'
 import {
   givenPassword,
   loginEmail,
@@ -29,15 +28,9 @@ import {
 } from './person-fields.ts'
 import { mayCreateWorkspaces } from './own-workspaces.ts'
 
-export const FOREIGN_LOGIN = refuse('FORBIDDEN', 'Another site made this request. Use the pages of this service.')
 const WRONG = refuse('UNAUTHORIZED', 'The email address or the password is wrong. Check both.')
 const WRONG_PRESENT = refuse('FORBIDDEN', 'The present password is wrong. Check it.')
 const NO_SESSION = refuse('NOT_FOUND', 'You have no such session. List them with list-sessions.')
-
-/** What a person does before the request has a session. */
-export function userActor(action: string, userId: string, source: { address: string; id: string }): Actor {
-  return { kind: 'user', name: userId, action, workspaceId: null, address: source.address, requestId: source.id }
-}
 
 const login = route({
   name: 'login',
@@ -56,19 +49,9 @@ const login = route({
     if (isForeign(ctx.config, headers)) return FOREIGN_LOGIN
     const checked = await checkLogin(ctx, { ...body, address })
     if (checked.kind !== 'right') return refuseLogin(checked, WRONG)
-    const before = await findPerson(ctx, { headers })
-    const db = ctx.db.attributedTo(userActor('login', checked.userId, request))
-    const started = await completeLogin(
-      { ...ctx, db },
-      {
-        userId: checked.userId,
-        methods: ['password'],
-        address,
-        userAgent: headers['user-agent'] ?? '',
-        endedSessionId: before?.sessionId ?? null,
-      },
-    )
-    const data = presentStarted(checked.userId, started)
+    const { userId } = checked
+    const started = await startLoginSession(ctx, request, { action: 'login', userId, methods: ['password'] })
+    const data = presentStarted(userId, started)
     return {
       headers: sessionCookie(ctx.config, started.token),
       body: { success: true, message: 'You are signed in.', data },

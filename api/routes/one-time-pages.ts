@@ -36,7 +36,7 @@ import {
   resetPage,
   type JoinPage,
 } from '#api/pages/one-time-page.ts'
-import { FOREIGN_LOGIN, userActor } from './login.ts'
+import { FOREIGN_LOGIN, userActor } from './login-completion.ts'
 import { newPassword, OVERLOADED, personName, roleField, userEmail } from './person-fields.ts'
 
 const byToken = z.object({ token: z.string().max(128, 'is too long').meta({ description: 'of the link' }) })
@@ -77,7 +77,7 @@ const showJoin = route({
     if (refusal !== null) return refusal
     const found = await findInvitation(ctx.db, token)
     if (found === null) return INVALID_LINK
-    const view = await viewOf(ctx, found)
+    const view = await viewOf(ctx, found, token)
     if (wantsPage) return joinPage(view)
     const { workspaceId, workspaceName, email, role, isOperator } = found
     const data = {
@@ -91,10 +91,14 @@ const showJoin = route({
   },
 })
 
-async function viewOf({ db }: Pick<ApiContext, 'db'>, found: Invitation): Promise<JoinPage> {
+async function viewOf(
+  { db, identityProviders }: Pick<ApiContext, 'db' | 'identityProviders'>,
+  found: Invitation,
+  token: string,
+): Promise<JoinPage> {
   const { email, workspaceName: workspace, role, isOperator } = found
   const isKnown = email !== null && (await findUser(db, { email })) !== null
-  return { email, workspace, role, isOperator, isKnown }
+  return { email, workspace, role, isOperator, isKnown, providers: [...identityProviders.values()], token }
 }
 
 const joinBody = z.object({
@@ -123,8 +127,9 @@ const join = route({
   produces: ['text/html'],
   errors: ['NOT_FOUND', 'FORBIDDEN', 'CONFLICT', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
   refusalPage: async (ctx, refusal, given) => {
-    const found = isCorrectable(refusal) ? await findInvitation(ctx.db, given.params['token'] ?? '') : null
-    return found === null ? refusedLinkPage(refusal) : joinPage(await viewOf(ctx, found), refusal.message)
+    const token = given.params['token'] ?? ''
+    const found = isCorrectable(refusal) ? await findInvitation(ctx.db, token) : null
+    return found === null ? refusedLinkPage(refusal) : joinPage(await viewOf(ctx, found, token), refusal.message)
   },
   handle: async (ctx, request) => {
     const { params, body, address, headers, wantsPage } = request
@@ -174,7 +179,7 @@ async function joinNew(ctx: ApiContext, joiner: Joiner, given: z.output<typeof j
   const { token, address, headers } = joiner
   const invitation = await findInvitation(ctx.db, token)
   if (invitation === null) return INVALID_LINK
-  const view = await viewOf(ctx, invitation)
+  const view = await viewOf(ctx, invitation, token)
   if (view.isKnown) return refuseJoin({ kind: 'has-account', email: invitation.email ?? '' })
   const account = readAccount(given, invitation.email)
   if (isRefusal(account)) return account

@@ -247,6 +247,7 @@ export class DatabaseLoader {
 const END_ACCESS = sql`
   DELETE FROM user_sessions;
   DELETE FROM password_resets;
+  DELETE FROM pending_logins;
   UPDATE invitations
   SET revoked_at = now()
   WHERE accepted_at IS NULL AND revoked_at IS NULL;

@@ -143,6 +143,8 @@ const API_PROCESS_ONLY = [
   'changeStream',
   'largeBodies',
   'downloads',
+  'identityProviders',
+  'identities',
 ] as const
 
 type ApiProcessPart = (typeof API_PROCESS_ONLY)[number]

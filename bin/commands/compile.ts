@@ -12,6 +12,7 @@ export const MODULES = [
   '#config/saved-settings.ts',
   '#src/certificates/request-round.ts',
   '#src/traces/otlp-tracer.ts',
+  '#src/people/openid-connect.ts',
   '#mta/inbound/inbound.ts',
   '#mta/submission/submission.ts',
   '#mta/sandbox/sandbox.ts',

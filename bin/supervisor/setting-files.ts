@@ -18,6 +18,7 @@ type FileSetting =
   | 'shapingFile'
   | 'machinesFile'
   | 'oauthProvidersFile'
+  | 'identityProvidersFile'
 
 export type FileSettings = Pick<Config, FileSetting | 'httpsPort'>
 
@@ -30,6 +31,7 @@ const USERS: Readonly<Record<FileSetting, readonly KeyRole[]>> = {
   shapingFile: ['outbound', 'api'],
   machinesFile: ['api'],
   oauthProvidersFile: ['api', 'outbound', 'worker'],
+  identityProvidersFile: ['api'],
 }
 
 /** With HTTPS_PORT the api has TLS of its own. */

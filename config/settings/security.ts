@@ -1,5 +1,5 @@
 /** Secrets, API keys and the networks that outgoing connections may reach. */
-import { cidrs, count, lowerCaseLetters, text, token } from './readers.ts'
+import { cidrs, lowerCaseLetters, text, token } from './readers.ts'
 import { optional, setting } from './setting.ts'
 
 export const securitySettings = {
@@ -34,22 +34,6 @@ export const securitySettings = {
     description:
       'Prefix of every API key: 1 to 32 lower-case letters. The first start stores it, by default `ms`; later, ' +
       'another one is an error, and if it is not set, the stored one applies.',
-  }),
-  sessionIdleHours: setting({
-    env: 'SESSION_IDLE_HOURS',
-    read: count,
-    default: '24',
-    unit: 'hours',
-    description: 'A person who does nothing for this long is signed out.',
-    guide: 'people-and-roles',
-  }),
-  sessionMaxDays: setting({
-    env: 'SESSION_MAX_DAYS',
-    read: count,
-    default: '30',
-    unit: 'days',
-    description: 'A person is signed out this long after the login, however active they are.',
-    guide: 'people-and-roles',
   }),
   allowPrivateTargets: setting({
     env: 'ALLOW_PRIVATE_TARGETS',

@@ -32,6 +32,7 @@ const ROWS = {
   'oauth-state': { keys: ['api'] },
   'oauth-verifier': { keys: ['api'] },
   'oauth-grant': { keys: ['api'] },
+  'login-state': { keys: ['api'] },
   'list-cursor': { keys: ['api'] },
   'unconfirmed-grant': { keys: ['worker'], seal: ['api'] },
   // names of rate limits in Redis, which must not contain an address

@@ -51,14 +51,19 @@ export function listInvitations(db: Queryable, workspaceId: string, request: Pag
 }
 
 /** The open invitation of a link; null if it is unknown, used, revoked or too old. */
-export async function findInvitation(db: Queryable, token: string): Promise<Invitation | null> {
-  const tokenHash = hashSecretToken(token)
+export async function findInvitation(db: Queryable, token: string | Buffer): Promise<Invitation | null> {
+  const tokenHash = hashOf(token)
   if (tokenHash === null) return null
   const { rows } = await db.query<Invitation>(
     `SELECT ${COLUMNS} FROM invitations i ${JOINS} WHERE i.token_hash = $1 AND ${OPEN}`,
     [tokenHash],
   )
   return rows[0] ?? null
+}
+
+/** A token, or its hash where the token was not stored. */
+function hashOf(token: string | Buffer): Buffer | null {
+  return typeof token === 'string' ? hashSecretToken(token) : token
 }
 
 export interface NewInvitation {
@@ -174,10 +179,14 @@ export async function createFirstLink(tx: Queryable, workspaceId: string): Promi
  * an operator if it has them. Null if the token is not valid any more, or was made for the first operator and there is
  * one meanwhile. It does not check that the invitation is meant for this user.
  */
-export async function consumeInvitation(tx: Queryable, token: string, userId: string): Promise<Invitation | null> {
+export async function consumeInvitation(
+  tx: Queryable,
+  token: string | Buffer,
+  userId: string,
+): Promise<Invitation | null> {
   const { rows } = await tx.query<{ id: string }>(
     `SELECT i.id FROM invitations i WHERE i.token_hash = $1 AND ${OPEN} FOR UPDATE`,
-    [hashSecretToken(token)],
+    [hashOf(token)],
   )
   const [locked] = rows
   const found = locked === undefined ? null : await findInvitation(tx, token)

@@ -22,6 +22,8 @@ export interface SignedInUser {
   readonly name: string
   readonly isOperator: boolean
   readonly sessionId: string
+  /** When the session began. */
+  readonly signedInAt: Date
 }
 
 export interface UserSession {
@@ -93,7 +95,7 @@ const LIVE = sql`
 
 const FIND = sql`
   SELECT u.id AS "userId", u.email, u.name, u.is_operator AS "isOperator", s.id AS "sessionId",
-    s.last_used_at < now() - interval '1 minute' AS "isStale",
+    s.created_at AS "signedInAt", s.last_used_at < now() - interval '1 minute' AS "isStale",
     CASE
       WHEN w.id IS NOT NULL THEN json_build_object(
         'workspaceId', w.id, 'role', m.role, 'plan', w.plan, 'replyTo', w.reply_to,
@@ -127,6 +129,19 @@ export async function findSession(
   const { isStale, membership, ...user } = row
   if (isStale) await db.query(TOUCH, [user.sessionId])
   return { user, membership }
+}
+
+/** Whether a session has not ended, and its user may sign in. */
+export async function isSessionLive(
+  db: Queryable,
+  { sessionIdleHours }: Pick<SessionTimes, 'sessionIdleHours'>,
+  id: string,
+): Promise<boolean> {
+  const { rows } = await db.query(
+    `SELECT FROM user_sessions s JOIN users u ON u.id = s.user_id WHERE s.id = $1 AND ${LIVE}`,
+    [id, sessionIdleHours],
+  )
+  return rows.length > 0
 }
 
 /** The sessions of a user that have not ended, the last used first. */
@@ -165,11 +180,12 @@ export async function endSessions(db: Queryable, userId: string, exceptId: strin
   return rowCount ?? 0
 }
 
-/** Sessions that have ended by time, and one-time links that cannot be used any more. */
+/** Sessions that have ended by time, logins that were not completed, and links that cannot be used any more. */
 export function deleteEndedSql(sessionIdleHours: number): readonly string[] {
   return [
     `DELETE FROM user_sessions WHERE expires_at < now() OR last_used_at < now() - interval '${sessionIdleHours} hours'`,
     'DELETE FROM password_resets WHERE expires_at < now()',
+    'DELETE FROM pending_logins WHERE expires_at < now()',
     sql`
       DELETE FROM invitations
       WHERE least(expires_at, accepted_at, revoked_at) < now() - interval '90 days'`,

@@ -119,7 +119,7 @@ export async function startOAuthServer({ redirectUri, email }: OAuthServerOption
 }
 
 /** Follows redirects with cookies for as long as they stay at the server. */
-async function followRedirects(address: string, home: string): Promise<URL> {
+export async function followRedirects(address: string, home: string): Promise<URL> {
   const cookies = new Map<string, string>()
   let at = new URL(address)
   for (let hops = 0; at.origin === home && hops < 20; hops++) {
