@@ -63,7 +63,7 @@ async function noticesOfRetention({
 }
 /** A process that reports is running; its node must not be drained. */
 const SENDING_PROCESSES = sql`
-  SELECT p.sources
+  SELECT p.sources, p.sources = '{}' AND p.started_at > now() - interval '1 minute' AS is_starting
   FROM node_processes p
   JOIN nodes n ON n.name = p.node
   WHERE 'outbound' = ANY (p.roles)
@@ -115,7 +115,7 @@ const SOURCES: readonly ((db: Queryable) => Promise<NewNotice[]>)[] = [
         'there is no certificate') || ': ' || c.last_error AS text, 1 AS count, c.failing_since AS at
     FROM certificates c
     WHERE c.failures > 1 AND (c.origin = 'operator' OR c.wanted_at > now() - interval '14 days')`),
-  // while nothing sends at all, no pool is special
+  // while nothing sends at all, no pool is special; a process that starts has not read its sources yet
   noticesFrom(sql`
     SELECT 'no-node-source' AS kind, m.pool AS subject,
       'no running node has one of its sources (' || string_agg(s.name, ', ' ORDER BY s.name)
@@ -123,7 +123,7 @@ const SOURCES: readonly ((db: Queryable) => Promise<NewNotice[]>)[] = [
       1 AS count, max(greatest(s.created_at, s.gone_since)) AS at
     FROM egress_members m
     JOIN egress_sources s ON s.id = m.source_id
-    WHERE EXISTS (SELECT FROM (${SENDING_PROCESSES}) p)
+    WHERE (SELECT bool_and(NOT p.is_starting) FROM (${SENDING_PROCESSES}) p)
       AND s.paused_at IS NULL
       AND (
         m.pool = ANY ('{${REGION_POOLS}}')

@@ -9,8 +9,10 @@ import { refuse } from '#src/platform/errors.ts'
 import { hexOf, isUuid } from '#src/platform/id.ts'
 import { countPending } from '#src/suppression/pending-suppressions.ts'
 import { listReports, readRawReport } from '#src/suppression/report-list.ts'
-import { paging } from '#api/http/paging.ts'
-import { envelope, timestamp } from '#api/http/response-schemas.ts'
+import { openPage } from '#api/http/list-cursor.ts'
+import { nextCursor, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
+import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 
 const nullableText = z.string().nullable()
@@ -36,16 +38,20 @@ const list = route({
   access: 'operator',
   query: z.object({
     limit: paging.shape.limit,
+    cursor: paging.shape.cursor,
     letters: z
       .enum(['true', 'false'])
       .default('false')
       .meta({ description: '`true`: mail to postmaster instead of reports' }),
   }),
   status: 200,
-  response: envelope(z.object({ reports: z.array(reportSchema).meta({ description: 'the newest of them' }) })),
+  response: envelope(z.object({ reports: z.array(reportSchema), ...nextCursorField })),
   errors: ['VALIDATION_ERROR'],
-  handle: async ({ db }, { query: { limit, letters } }) => {
-    const reports = (await listReports(db, { isForPostmaster: letters === 'true', limit })).map((one) => ({
+  handle: async (ctx, request) => {
+    const page = openPage(ctx, 'admin-list-reports', request)
+    if (isRefusal(page)) return page
+    const { items, next } = await listReports(ctx.db, { ...page, isForPostmaster: request.query.letters === 'true' })
+    const reports = items.map((one) => ({
       id: one.id,
       received_at: one.receivedAt.toISOString(),
       kind: one.kind,
@@ -56,7 +62,8 @@ const list = route({
       email_id: one.messageId === null ? null : `em_${hexOf(one.messageId)}`,
       diagnostic: one.diagnostic,
     }))
-    return { body: { success: true, message: `${reports.length} reports.`, data: { reports } } }
+    const data = { reports, ...nextCursor(next, page) }
+    return { body: { success: true, message: `${reports.length} reports.`, data } }
   },
 })
 

@@ -10,9 +10,11 @@ import { ALL_SCOPES } from '#src/auth/scopes.ts'
 import { findDomain, trustDomain } from '#src/domains/domains.ts'
 import { refuse } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
-import { paging } from '#api/http/paging.ts'
+import { mapPage } from '#src/stores/page.ts'
+import { openPage } from '#api/http/list-cursor.ts'
+import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
-import { envelope, plainResponse, timestamp } from '#api/http/response-schemas.ts'
+import { envelope, pagedList, plainResponse, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { NO_WORKSPACE, requireWorkspace, workspaceParams } from './admin-workspaces.ts'
 import { keyName, networkList } from './key-fields.ts'
@@ -66,15 +68,18 @@ const listAllKeys = route({
   paths: ['/admin/workspaces/:workspace/keys'],
   access: 'operator',
   params: workspaceParams,
-  query: z.object({ limit: paging.shape.limit }),
+  query: paging,
   status: 200,
-  response: envelope(z.object({ keys: z.array(keySchema) })),
+  response: pagedList('keys', keySchema),
   errors: ['NOT_FOUND', 'CONFLICT'],
-  handle: async (ctx, { params, query }) => {
-    const workspace = await requireWorkspace(ctx, params.workspace)
+  handle: async (ctx, request) => {
+    const workspace = await requireWorkspace(ctx, request.params.workspace)
     if (isRefusal(workspace)) return workspace
-    const keys = (await listKeys(ctx.db, workspace.id, query.limit)).map(presentKey)
-    return { body: { success: true, message: `${keys.length} API keys.`, data: { keys } } }
+    const page = openPage(ctx, 'admin-list-keys', request)
+    if (isRefusal(page)) return page
+    const found = mapPage(await listKeys(ctx.db, workspace.id, page), presentKey)
+    const data = pageData('keys', found, page)
+    return { body: { success: true, message: `${found.total} API keys.`, data } }
   },
 })
 

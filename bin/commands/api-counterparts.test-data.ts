@@ -103,6 +103,8 @@ campaign resume: resume-campaign
 campaign cancel: cancel-campaign
 campaign retry: retry-campaign
 campaign remove: delete-campaign
+statistics show: get-statistics
+statistics links: get-link-statistics
 webhook list: list-webhooks
 webhook show: get-webhook
 webhook create: create-webhook

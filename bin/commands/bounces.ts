@@ -32,7 +32,11 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
     flags: ['letters'],
     run: (call) =>
       withContext(call.io, async ({ db }) => {
-        const reports = await listReports(db, { isForPostmaster: call.has('letters'), limit: readLimit(call) })
+        const { items: reports } = await listReports(db, {
+          isForPostmaster: call.has('letters'),
+          limit: readLimit(call),
+          at: null,
+        })
         const rows = reports.map((one) => [
           one.id,
           timeText(one.receivedAt),

@@ -1,7 +1,7 @@
 /**
  * The link with which the first operator creates an account. Each `start` prints a new one while there is no operator,
  * and earlier ones end; afterwards none. It works once, for a day. Two starts at once: the link that is printed last
- * works.
+ * works. PostgreSQL fails meanwhile: the roles go on, and a line says how to make the link.
  */
 import { pino } from 'pino'
 import { commandActor } from '#bin/cli/context.ts'
@@ -22,6 +22,12 @@ export async function offerFirstAccount(
     if (token === null) return []
     const about = 'Create the account of the first operator with this link, which works once, for a day:'
     return [about, `  ${joinLink(config, token)}`, '']
+  } catch (error) {
+    return [
+      `The link for the account of the first operator was not made: ${(error as Error).message}.`,
+      '  Make one: bin/mailstead user invite --email YOU@EXAMPLE.COM --operator',
+      '',
+    ]
   } finally {
     await db.close()
   }

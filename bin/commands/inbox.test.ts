@@ -78,7 +78,7 @@ describe('mailstead inbox', () => {
     assert.deepEqual(await inbox(['--last']), {
       code: 1,
       stdout: '',
-      stderr: 'The sandbox has received nothing yet.\n',
+      stderr: 'The sandbox has received nothing yet. Send a message first: mailstead demo\n',
     })
   })
 

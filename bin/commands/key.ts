@@ -61,10 +61,10 @@ const ACTIONS: CliActions = {
     run: (call) =>
       withContext(call.io, async ({ db }) => {
         const workspace = call.option('workspace')
-        const rows = await listKeys(
+        const { items: rows } = await listKeys(
           db,
           workspace === null ? null : (await requireWorkspace(db, workspace)).id,
-          MAX_LISTED,
+          { page: 1, limit: MAX_LISTED },
         )
         const text = tableText(
           ['ID', 'WORKSPACE', 'TYPE', 'STATE', 'LAST USED', 'PERMISSIONS', 'NAME'],

@@ -1,5 +1,6 @@
 /** Lists and deactivates API keys for the operator. The secret is never stored, so it is never shown. */
 import type { Queryable } from '#src/stores/db.ts'
+import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { KeyKind } from './key-format.ts'
 
@@ -20,23 +21,22 @@ export interface KeyRow {
   readonly createdAt: Date
 }
 
-/** The newest `limit` keys, of one workspace or (null) of all. */
-export async function listKeys(db: Queryable, workspaceId: string | null, limit: number): Promise<KeyRow[]> {
-  const { rows } = await db.query<KeyRow>(
-    sql`
-      SELECT k.id, k.workspace_id AS "workspaceId", k.kind, k.name, k.scopes, d.domain, a.name AS account,
-        k.is_active AS "isActive", k.expires_at AS "expiresAt", k.last_used_at AS "lastUsedAt",
-        k.created_at AS "createdAt", k.allowed_networks AS "allowedNetworks"
-      FROM api_keys k
-      LEFT JOIN domains d ON d.id = k.domain_id
-      LEFT JOIN connected_accounts a ON a.id = k.account_id
-      WHERE $1::uuid IS NULL OR k.workspace_id = $1
-      ORDER BY k.created_at DESC, k.id DESC
-      LIMIT $2
-    `,
-    [workspaceId, limit],
+const COLUMNS = sql`
+  k.id, k.workspace_id AS "workspaceId", k.kind, k.name, k.scopes, d.domain, a.name AS account,
+  k.is_active AS "isActive", k.expires_at AS "expiresAt", k.last_used_at AS "lastUsedAt",
+  k.created_at AS "createdAt", k.allowed_networks AS "allowedNetworks"
+`
+const JOINS = 'LEFT JOIN domains d ON d.id = k.domain_id LEFT JOIN connected_accounts a ON a.id = k.account_id'
+
+/** The newest first, of one workspace or (null) of all. */
+export function listKeys(db: Queryable, workspaceId: string | null, request: PageRequest): Promise<Page<KeyRow>> {
+  const where = '($1::uuid IS NULL OR k.workspace_id = $1)'
+  const order = newestFirst('k.id')
+  return readPage(
+    db,
+    { columns: COLUMNS, from: 'api_keys k', joins: JOINS, where, order, values: [workspaceId] },
+    request,
   )
-  return rows
 }
 
 /**

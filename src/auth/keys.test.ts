@@ -90,7 +90,7 @@ describe('API keys', () => {
       )
       const other = await createWorkspace(scene.world.db, { name: 'Another', plan: 'free' })
       createdKey(await createKey(scene.world.db, adminKey(other.id)))
-      const keys = await listKeys(scene.world.db, scene.workspace.id, 10)
+      const { items: keys } = await listKeys(scene.world.db, scene.workspace.id, { page: 1, limit: 10 })
       assert.deepEqual(
         keys.map(({ id, name, kind, domain, isActive }) => ({ id, name, kind, domain, isActive })),
         [

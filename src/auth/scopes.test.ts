@@ -25,6 +25,8 @@ describe('scopes', () => {
       'contacts:read',
       'contacts:write',
       'audiences:manage',
+      'emails:read',
+      'emails:manage',
       'automations:read',
       'automations:write',
       'automations:trigger',

@@ -200,6 +200,18 @@ describe('notices', () => {
     await ctx.db.query('UPDATE restore_fence SET detected_at = now(), lost_until = now()')
     const config = { ...ctx.config, isSandbox: false, isLive: true, publicUrl: 'http://localhost' }
     const round = createNoticeRound({ ...ctx, config })
+    const starting = await ctx.db.query<{ id: string }>(sql`
+      INSERT INTO node_processes (id, node, roles, version, sources, is_drained)
+      VALUES (gen_random_uuid(), 'mail-1', '{outbound}', '1', '{}', false)
+      RETURNING id
+    `)
+    await round()
+    assert.notInclude(
+      (await open()).map(([kind]) => kind),
+      'no-node-source',
+      'a process that starts has not read its sources yet',
+    )
+    await ctx.db.query('DELETE FROM node_processes WHERE id = $1', [starting.rows[0]?.id])
     await Promise.all([round(), round()])
     await round()
     const told = await open()

@@ -2,6 +2,7 @@
  * Queries that list stored reports for the operator. The diagnostic text is untrusted and truncated to 300 characters.
  */
 import type { Queryable } from '#src/stores/db.ts'
+import { newestFirst, readUncounted, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 
 export interface ReportListEntry {
@@ -18,30 +19,30 @@ export interface ReportListEntry {
   readonly diagnostic: string | null
 }
 
-interface ReportFilter {
+interface ReportFilter extends Pick<PageRequest, 'limit' | 'at'> {
   /** Lists mail to postmaster instead of reports. */
   readonly isForPostmaster: boolean
-  readonly limit: number
 }
 
+const COLUMNS = sql`
+  i.id, i.received_at AS "receivedAt", i.kind, i.result, i.message_id AS "messageId", r.address AS recipient,
+  i.mail_from AS "mailFrom", i.peer, left(i.facts->>'diagnostic', 300) AS diagnostic
+`
+
 /** Newest first. */
-export async function listReports(
-  db: Queryable,
-  { isForPostmaster: hasLetters, limit }: ReportFilter,
-): Promise<ReportListEntry[]> {
-  const { rows } = await db.query<ReportListEntry>(
-    sql`
-      SELECT i.id, i.received_at AS "receivedAt", i.kind, i.result, i.message_id AS "messageId", r.address AS recipient,
-        i.mail_from AS "mailFrom", i.peer, left(i.facts->>'diagnostic', 300) AS diagnostic
-      FROM inbound_reports i
-      LEFT JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
-      WHERE (i.message_id IS NULL) = $1
-      ORDER BY i.id DESC
-      LIMIT $2
-    `,
-    [hasLetters, limit],
+export function listReports(db: Queryable, { isForPostmaster, ...page }: ReportFilter): Promise<Page<ReportListEntry>> {
+  return readUncounted<ReportListEntry>(
+    db,
+    {
+      columns: COLUMNS,
+      from: 'inbound_reports i',
+      joins: 'LEFT JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n',
+      where: '(i.message_id IS NULL) = $1',
+      order: newestFirst('i.id'),
+      values: [isForPostmaster],
+    },
+    page,
   )
-  return rows
 }
 
 export async function readRawReport(db: Queryable, id: string): Promise<Buffer | null> {

@@ -277,7 +277,9 @@ describe('inbound', () => {
       assert.strictEqual((await suppressionOf('right@receiver.example'))?.kind, 'hard_bounce')
     })
     it('the operator lists reports and postmaster mail, and reads one in full', async () => {
-      const [newest] = await listReports(scene.ctx.db, { isForPostmaster: false, limit: 1 })
+      const {
+        items: [newest],
+      } = await listReports(scene.ctx.db, { isForPostmaster: false, limit: 1, at: null })
       assert.deepEqual([newest?.recipient, newest?.result], ['wrong@receiver.example', 'bounced'])
       assert.match(
         (await readRawReport(scene.ctx.db, newest?.id ?? ''))?.toString() ?? '',

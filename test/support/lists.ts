@@ -7,8 +7,11 @@ import type { Tenant, TestApi } from './api.ts'
 import { addPerson, addSignedIn } from './people.ts'
 import { createTenantObjects, firstIds, type TenantIds } from './tenant-objects.ts'
 
+/** Of the objects, and of the workspace. */
+type ListIds = TenantIds & { readonly workspace: string }
+
 export interface ListSeed {
-  readonly ids: TenantIds
+  readonly ids: ListIds
   /** Headers of an owner who is signed in. */
   readonly owner: Readonly<Record<string, string>>
 }
@@ -17,7 +20,7 @@ export interface ListCase {
   readonly route: string
   /** Where a route has several orders. */
   readonly name?: string
-  path(ids: TenantIds): string
+  path(ids: ListIds): string
   /** The field of the items, and what identifies one. */
   readonly items: string
   readonly id?: string
@@ -46,7 +49,7 @@ const sorted = (route: string, path: ListCase['path'], items: string, sorts: rea
     ['asc', 'desc'].map((direction) => ({
       route,
       name: `${route} by ${sort}${direction === 'asc' ? '' : ', descending'}`,
-      path: (ids: TenantIds) => {
+      path: (ids: ListIds) => {
         const base = path(ids)
         return `${base}${base.includes('?') ? '&' : '?'}sortBy=${sort}&sortDir=${direction}`
       },
@@ -108,6 +111,15 @@ export const LISTS: readonly ListCase[] = [
   }),
   listCase('admin-list-audit-log', '/admin/audit-log', 'entries', OF_OPERATOR),
   listCase('admin-list-users', '/admin/users', 'users', { isOperator: true }),
+  listCase('admin-list-workspaces', '/admin/workspaces', 'workspaces', {
+    isOperator: true,
+    otherFilter: { plan: 'free' },
+  }),
+  listCase('admin-list-keys', ({ workspace }) => `/admin/workspaces/${workspace}/keys`, 'keys', { isOperator: true }),
+  listCase('admin-list-reports', '/admin/reports?letters=true', 'reports', {
+    ...OF_OPERATOR,
+    otherFilter: { letters: 'false' },
+  }),
   listCase('list-members', '/public/members', 'members', { id: 'user_id', isPersonal: true }),
   listCase('list-invitations', '/public/invitations', 'invitations', { isPersonal: true }),
   listCase('admin-list-queue', '/admin/queue', 'recipients', { ...OF_OPERATOR, id: 'email_id' }),
@@ -152,7 +164,7 @@ export async function seedLists(api: TestApi, tenant: Tenant): Promise<ListSeed>
   await addParts(api, tenant, ids)
   for (const { email } of made.slice(1))
     await post(api, tenant.admin, `/public/automations/add-automation/${ids.automation}/enroll`, { email })
-  return { ids, owner: await addPeople(api, tenant) }
+  return { ids: { ...ids, workspace: tenant.workspaceId }, owner: await addPeople(api, tenant) }
 }
 
 async function addPeople(api: TestApi, { workspaceId }: Tenant): Promise<ListSeed['owner']> {
@@ -258,6 +270,18 @@ async function addOperatorRows(api: TestApi, now: Date): Promise<void> {
       `,
       [...values, now, n],
     )
+    await api.db.query(
+      sql`
+        INSERT INTO inbound_reports (id, received_at, target, mail_from, peer, size, raw)
+        VALUES ($1, $2, 'postmaster', 'a@b.example', '192.0.2.1', 1, '')
+      `,
+      [newId(), now],
+    )
+    await api.db.query(`INSERT INTO workspaces (id, key_part, name, plan) VALUES ($1, $2, $3, 'launch')`, [
+      newId(),
+      newId().replaceAll('-', ''),
+      `Listed ${n}`,
+    ])
   }
 }
 

@@ -201,9 +201,11 @@ async function send(
     headers: { ...headers, ...(key === null ? {} : { authorization: `Bearer ${key}` }) },
     ...(body === undefined ? {} : { body: new Uint8Array(Buffer.from(body)) }),
   })
-  const text = await response.text()
-  const { user, system } = process.threadCpuUsage(startedAt)
   const type = response.headers.get('content-type')
+  const isStream = type?.startsWith('text/event-stream') === true
+  if (isStream) await response.body?.cancel()
+  const text = isStream ? '' : await response.text()
+  const { user, system } = process.threadCpuUsage(startedAt)
   const isJson = type?.startsWith('application/json') === true && text !== ''
   const parsed: unknown = isJson ? JSON.parse(text) : text
   const answer = { method, path: new URL(response.url).pathname, status: response.status, type, body: parsed }
