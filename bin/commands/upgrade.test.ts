@@ -64,6 +64,7 @@ describe('mailstead upgrade', function () {
     assert.equal(code, 3)
     assert.match(out, /2\. Replace the roles, in this order\n +worker, outbound, api/)
     assert.match(out, /059-delegated-keys {2}expand/)
+    assert.match(out, /062-contract-bodies-apart {2}contract[^]*?after it, no earlier version starts on this database/)
     assert.match(out, /can be undone; that deletes .*table dkim_zone_records/)
   })
 

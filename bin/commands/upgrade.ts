@@ -68,6 +68,7 @@ function describeMigration(one: PlannedMigration, rows: number | null): string[]
     ...one.steps.filter(({ isLong }) => isLong).map(({ text }) => `   in the background: ${text}`),
     ...(one.isOneStep ? ['   one step: it may ask for a stop of all roles on a large database'] : []),
     ...(one.waitsFor.length === 0 ? [] : [`   waits for the end of processes of ${one.waitsFor.join(', ')}`]),
+    ...(one.phase === 'contract' ? ['   after it, no earlier version starts on this database'] : []),
     `   ${wayBack}`,
   ]
 }

@@ -66,10 +66,12 @@ export async function planUpgrade(db: Queryable, version: string): Promise<Upgra
   const processes = await readProcesses(db)
   const measured = readMeasured()
   const versions = [...new Set(processes.map((one) => one.version))]
+  const pending = await Promise.all(state.pending.map((name) => describe(name, versions, measured)))
   return {
     version,
     measuredRows: measured?.rows ?? null,
-    migrations: await Promise.all(state.pending.map((name) => describe(name, versions, measured))),
+    // what processes of this version prevent belongs to the upgrade to a later one
+    migrations: pending.filter(({ waitsFor }) => !waitsFor.includes(version)),
     processes,
     replace: rolesToReplace(processes, version),
     problems: [
