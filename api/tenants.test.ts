@@ -71,6 +71,7 @@ const OF_THE_SERVICE = new Set([
   'let_go',
   'domain_sites',
   'dry_runs',
+  'pending_logins',
   'statistics_cursors',
   'sandbox_inbox',
   'egress_sources',

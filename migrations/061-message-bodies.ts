@@ -21,10 +21,13 @@ const UP = sql`
     apart_since timestamptz                     -- null: bodies of new mail are stored in messages
   );
   INSERT INTO body_storage DEFAULT VALUES;
+  -- Of the process; null before 0.2.0. Migration 062 needs it.
+  ALTER TABLE leases ADD COLUMN version text;
 `
 
 const DOWN = sql`
   ALTER TABLE messages DROP COLUMN has_body_row;
+  ALTER TABLE leases DROP COLUMN version;
   DROP TABLE body_storage;
   DROP TABLE message_bodies;
 `

@@ -40,8 +40,8 @@ describe('dead leases', () => {
     const { pid } = spawnSync('true')
     const { rows } = await ctx.db.query<{ id: number }>(
       sql`
-        INSERT INTO leases (machine, pid, expires_at, journal)
-        SELECT machine, $2, expires_at, $3
+        INSERT INTO leases (version, machine, pid, expires_at, journal)
+        SELECT '0.2.0', machine, $2, expires_at, $3
         FROM leases
         WHERE id = $1
         RETURNING id`,
@@ -107,8 +107,8 @@ describe('dead leases', () => {
     const add = (machine: string, host: string | null, node: string): Promise<unknown> =>
       ctx.db.query(
         sql`
-          INSERT INTO leases (machine, pid, expires_at, host, node)
-          VALUES ($1, 1, now() + interval '1 minute', $2, $3)`,
+          INSERT INTO leases (version, machine, pid, expires_at, host, node)
+          VALUES ('0.2.0', $1, 1, now() + interval '1 minute', $2, $3)`,
         [machine, host, node],
       )
     const count = async (): Promise<number> => (await ctx.db.query('SELECT id FROM leases')).rows.length
@@ -158,7 +158,7 @@ describe('dead leases', () => {
     beforeEach(async () => {
       loop = createDeadLeaseRound({ ...ctx, config: { ...ctx.config, leaseSeconds: (3 * GRACE_MS) / 1000 } })
       const { rows } = await ctx.db.query<{ id: number }>(`
-        INSERT INTO leases (machine, pid, expires_at) VALUES ('elsewhere', 1, now()) RETURNING id`)
+        INSERT INTO leases (version, machine, pid, expires_at) VALUES ('0.2.0', 'elsewhere', 1, now()) RETURNING id`)
       id = rows[0]?.id ?? 0
       await loop()
     })

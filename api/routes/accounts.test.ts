@@ -209,7 +209,9 @@ describe('connected accounts over HTTP', () => {
     await ask('POST', `/${id}/test`)
     assert.strictEqual(await statusOf(), 'active')
     // while an outbound process runs, new credentials are tested at once
-    await api.db.query(`INSERT INTO leases (machine, pid, expires_at) VALUES ('x', 1, now() + interval '1 hour')`)
+    await api.db.query(
+      `INSERT INTO leases (version, machine, pid, expires_at) VALUES ('0.2.0', 'x', 1, now() + interval '1 hour')`,
+    )
     const working = await connect()
     assert.deepEqual([working['status'], working['test']?.['ok']], ['active', true])
     isWorking = false

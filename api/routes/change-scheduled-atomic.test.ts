@@ -140,7 +140,7 @@ describe('a change of a scheduled message, whole or not at all', () => {
   })
   async function newLease(): Promise<number> {
     const { rows } = await api.db.query<{ id: number }>(
-      `INSERT INTO leases (machine, pid, expires_at) VALUES ('test', 1, now() + interval '1 hour') RETURNING id`,
+      `INSERT INTO leases (version, machine, pid, expires_at) VALUES ('0.2.0', 'test', 1, now() + interval '1 hour') RETURNING id`,
     )
     return rows[0]?.id ?? assert.fail('no lease')
   }

@@ -1,4 +1,5 @@
 import { assert } from 'chai'
+import { newId } from '#src/platform/id.ts'
 import { applyCounterDeltas } from '#src/contacts/apply-counter-deltas.ts'
 import { systemClock } from '#src/platform/clock.ts'
 import { messageIdOf } from '#src/platform/id.ts'
@@ -157,6 +158,16 @@ describe('what is stored about a person', () => {
     await work()
     assert.strictEqual((await stateOf(erasure))['status'], 'done')
     assert.deepEqual(await findTraces(), [])
+  })
+
+  it('leaves lost mail of senders that are not of the workspace', async () => {
+    const insert = `INSERT INTO lost_mail (message_id, recipient, sender, source, at) VALUES ($1, $2, $3, 'log', now())`
+    const id = newId()
+    await api.db.query(insert, [id, PERSON, 'somebody@account.example'])
+    await erase()
+    await work()
+    const { rows } = await api.db.query('DELETE FROM lost_mail WHERE message_id = $1 RETURNING recipient', [id])
+    assert.deepEqual(rows, [{ recipient: PERSON }])
   })
 
   it('does not lose mail that is claimed while a slice decides', async () => {

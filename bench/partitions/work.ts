@@ -80,7 +80,7 @@ export async function measureWork({ db, workspaceId, sends, cpuMs, memoryMb }: W
 
 async function openLease(db: Db): Promise<number> {
   const { rows } = await db.query<{ id: number }>(
-    `INSERT INTO leases (machine, pid, expires_at) VALUES ('bench', 1, now() + interval '1 day') RETURNING id`,
+    `INSERT INTO leases (version, machine, pid, expires_at) VALUES ('0.2.0', 'bench', 1, now() + interval '1 day') RETURNING id`,
   )
   return rows[0]?.id ?? 0
 }

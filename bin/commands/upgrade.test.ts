@@ -76,7 +76,11 @@ describe('mailstead upgrade', function () {
     await client.query('UPDATE node_processes SET version = $1', [softwareVersion()])
     const finished = await call('--wait')
     assert.equal(finished.code, 0)
-    assert.match(finished.err, /^062-contract-bodies-apart: 1 of 1: .*\n$/, 'contracts wait for the last process')
+    assert.match(
+      finished.err,
+      /^062-contract-bodies-apart: 1 of 2: .*\n062-contract-bodies-apart: 2 of 2: .*\n$/,
+      'contracts wait for the last process',
+    )
     assert.match((await call('--plan')).out, /Everything is at version/)
   })
 

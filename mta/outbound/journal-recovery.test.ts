@@ -46,8 +46,8 @@ describe('recovery of a result journal', () => {
     journal = openResultJournal(ctx, folder)
     const { rows } = await ctx.db.query<{ id: number }>(
       sql`
-        INSERT INTO leases (machine, pid, expires_at, journal)
-        VALUES ($1, $2, now() + interval '1 hour', $3)
+        INSERT INTO leases (version, machine, pid, expires_at, journal)
+        VALUES ('0.2.0', $1, $2, now() + interval '1 hour', $3)
         RETURNING id
       `,
       [machineId(), process.pid, journal.name],
@@ -132,8 +132,8 @@ describe('recovery of a result journal', () => {
     const db = Object.create(ctx.db) as TestContext['db']
     await ctx.db.query(
       sql`
-        INSERT INTO leases (machine, pid, expires_at, journal)
-        VALUES ($1, $2, now() + interval '1 hour', $3)
+        INSERT INTO leases (version, machine, pid, expires_at, journal)
+        VALUES ('0.2.0', $1, $2, now() + interval '1 hour', $3)
       `,
       [machineId(), process.pid, journal.name],
     )

@@ -1,9 +1,11 @@
 import { assert } from 'chai'
 import { undoMigrations } from '#src/stores/migrate.ts'
+import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { claimRecipients, type ClaimedRecipient, loadBodies } from './claim.ts'
 import { storeMessages } from './message-store.ts'
+import { findStoredContent } from './stored-content.ts'
 import type { Submission } from './submission.ts'
 
 describe('bodies of messages', () => {
@@ -20,7 +22,10 @@ describe('bodies of messages', () => {
   }
   const claim = async (messageId: string): Promise<ClaimedRecipient['content']> => {
     const { rows } = await ctx.db.query<{ id: number }>(
-      `INSERT INTO leases (machine, pid, expires_at) VALUES ('test', 1, now() + interval '1 hour') RETURNING id`,
+      sql`
+        INSERT INTO leases (version, machine, pid, expires_at)
+        VALUES ('0.2.0', 'test', 1, now() + interval '1 hour')
+        RETURNING id`,
     )
     const [claimed] = await claimRecipients(ctx.db, rows[0]?.id ?? 0, [{ messageId, n: 0 }], new Date())
     return claimed?.content ?? assert.fail('was not claimed')
@@ -48,6 +53,21 @@ describe('bodies of messages', () => {
     await asNow()
     const { html, text, isBodyGone } = await claim(id)
     assert.deepEqual([html, text, isBodyGone], ['<p>Hi</p>', 'Hi', false])
+  })
+
+  it('a process of an earlier version, which would not find them, gets no lease and renews none', async () => {
+    const earlier = `INSERT INTO leases (machine, pid, expires_at) VALUES ('test', 1, now() + interval '1 hour')`
+    await assert.isRejected(ctx.db.query(earlier), /leases_version/)
+    await ctx.db.query('ALTER TABLE leases DROP CONSTRAINT leases_version')
+    await ctx.db.query(earlier)
+    await ctx.db.query('ALTER TABLE leases ADD CONSTRAINT leases_version CHECK (version IS NOT NULL) NOT VALID')
+    await assert.isRejected(ctx.db.query(`UPDATE leases SET expires_at = now()`), /leases_version/)
+  })
+
+  it('mail of nothing but attachments is stored, for its owner too', async () => {
+    const id = await store({ html: null, text: null })
+    const { rows } = await ctx.db.query<{ id: string }>('SELECT workspace_id AS id FROM messages WHERE id = $1', [id])
+    assert.isTrue((await findStoredContent(ctx.db, rows[0]?.id ?? '', id))?.isStored)
   })
 
   it('large ones are found in either place', async () => {

@@ -14,7 +14,9 @@ describe('the quota of cancelled mail', () => {
   let workspaceId: string
   before(async () => {
     ctx = await createContext()
-    await ctx.db.query(`INSERT INTO leases (machine, pid, expires_at) VALUES ('here', 1, now() + interval '1 hour')`)
+    await ctx.db.query(
+      `INSERT INTO leases (version, machine, pid, expires_at) VALUES ('0.2.0', 'here', 1, now() + interval '1 hour')`,
+    )
   })
   after(() => ctx.close())
   beforeEach(async () => {

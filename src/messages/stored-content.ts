@@ -64,11 +64,10 @@ export async function findStoredContent(
   const { rows } = await db.query<Pick<MessageRow, (typeof READ)[number]>>(FIND, [messageId, workspaceId])
   const [found] = rows
   if (found === undefined) return null
-  const { html, text, raw } = await loadBodies(db, messageId)
+  const { html, text, raw, isBodyGone } = await loadBodies(db, messageId)
   const row = { ...found, html, body_text: text, raw }
   const { rows: recipients } = await db.query<ContentRecipient>(FIND_RECIPIENTS, [messageId])
-  const parts = [row.html, row.body_text, row.raw, row.content_id]
-  return { row, recipients, isStored: parts.some((part) => part !== null) }
+  return { row, recipients, isStored: !isBodyGone }
 }
 
 /** Its attachments; fewer than it had once their time is over. */

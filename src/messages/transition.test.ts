@@ -51,8 +51,8 @@ describe('transitions', () => {
     ctx = await createContext()
     workspace = await ctx.newWorkspace()
     await ctx.db.query(sql`
-      INSERT INTO leases (machine, pid, expires_at)
-      SELECT 'here', 1, now() + interval '1 hour'
+      INSERT INTO leases (version, machine, pid, expires_at)
+      SELECT '0.2.0', 'here', 1, now() + interval '1 hour'
       FROM generate_series(1, 9)
     `)
   })

@@ -114,8 +114,8 @@ describe('nodes', () => {
   it('are forgotten, with their leases, unless a process reports', async () => {
     await reportProcess(ctx.db, { ...REPORT, id: newId(), node: 'one' })
     await ctx.db.query(sql`
-      INSERT INTO leases (machine, pid, expires_at, node, journal)
-      VALUES ('m', 1, now() + interval '1 minute', 'one', 'a.journal'), ('m', 2, now(), 'two', 'b.journal')
+      INSERT INTO leases (version, machine, pid, expires_at, node, journal)
+      VALUES ('0.2.0', 'm', 1, now() + interval '1 minute', 'one', 'a.journal'), ('0.2.0', 'm', 2, now(), 'two', 'b.journal')
     `)
     const leases = async (): Promise<unknown[]> =>
       (await ctx.db.query('SELECT node, is_declared_dead AS dead, journal FROM leases ORDER BY node')).rows

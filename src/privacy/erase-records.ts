@@ -229,14 +229,28 @@ export async function eraseFromLedgers(tx: Queryable, person: Person, start: Sli
   return { deleted: { campaign_recipients: ids.length }, next: campaign.id }
 }
 
-/** Lost mail has no workspace. That of a sender whose domain is another workspace's is not this person's. */
+/**
+ * Lost mail has no workspace: its sender is of a verified or removed domain of the workspace, or of its account. Without
+ * a known sender nobody can send it again.
+ */
 const LOST = sql`
   SELECT message_id AS id, recipient AS address
   FROM lost_mail l
-  WHERE ${matches('recipient', 2)} AND NOT EXISTS (
-    SELECT FROM domains d
-    WHERE d.workspace_id <> $1 AND d.domain = lower(substring(l.sender FROM '@([^@]+)$'))
-  )
+  CROSS JOIN LATERAL (SELECT lower(substring(l.sender FROM '@([^@]+)$')) AS domain) s
+  WHERE ${matches('recipient', 2)}
+    AND (
+      l.sender IS NULL
+      OR EXISTS (
+        SELECT FROM domains d
+        WHERE d.workspace_id = $1 AND d.domain = s.domain AND d.verification_status IN ('verified', 'degraded')
+      )
+      OR EXISTS (SELECT FROM connected_accounts a WHERE a.workspace_id = $1 AND lower(l.sender) = ANY (a.addresses))
+      OR EXISTS (SELECT FROM removed_domains r WHERE r.workspace_id = $1 AND r.domain = s.domain)
+    )
+    AND NOT EXISTS (
+      SELECT FROM domains d
+      WHERE d.workspace_id <> $1 AND d.domain = s.domain AND d.verification_status IN ('verified', 'degraded')
+    )
 `
 /** The domain alone is what a recipient of unknown address has. */
 const FORGET_LOST = sql`

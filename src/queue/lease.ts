@@ -13,6 +13,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '#src/context.ts'
+import { softwareVersion } from '#src/platform/version.ts'
 import { sql } from '#src/stores/sql.ts'
 import { hostId, machineId } from './lease-observer.ts'
 import { createRestoreFence, type RestoreFence } from './restore-fence.ts'
@@ -220,11 +221,11 @@ class Heartbeat {
 async function register(ctx: Context, journal: string | null): Promise<number> {
   const { rows } = await ctx.db.query<{ id: number }>(
     sql`
-      INSERT INTO leases (machine, pid, expires_at, journal, node, host)
-      VALUES ($1, $2, now() + $3 * interval '1 second', $4, $5, $6)
+      INSERT INTO leases (machine, pid, expires_at, journal, node, host, version)
+      VALUES ($1, $2, now() + $3 * interval '1 second', $4, $5, $6, $7)
       RETURNING id
     `,
-    [machineId(), process.pid, ctx.config.leaseSeconds, journal, ctx.config.nodeName, hostId()],
+    [machineId(), process.pid, ctx.config.leaseSeconds, journal, ctx.config.nodeName, hostId(), softwareVersion()],
   )
   const id = rows[0]?.id
   if (id === undefined) throw new Error('PostgreSQL returned no lease')

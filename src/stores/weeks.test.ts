@@ -1,7 +1,7 @@
 /** Bounds by weeks: no id of a batch is ever outside, and the texts of prepared statements are few. */
 import { assert } from 'chai'
 import fc from 'fast-check'
-import { idAt, newId, timeOf } from '#src/platform/id.ts'
+import { idAt, isUuid, newId, timeOf } from '#src/platform/id.ts'
 import { MAX_CLOCK_SKEW_MS, weekly, weeksOf, type Weeks } from './weeks.ts'
 
 const NOW = Date.UTC(2026, 10, 22)
@@ -16,10 +16,11 @@ const id = fc.oneof(
 /** Evaluates a condition as PostgreSQL does: texts of uuids order as uuids. */
 function isTrue(condition: string, value: string): boolean {
   const bounds = (text: string): boolean =>
-    [...text.matchAll(/id (>=|<) '([^']+)'/g)].every(([, sign, bound = '']) =>
-      sign === '<' ? value < bound : value >= bound,
-    )
-  return condition.split(' OR ').some(bounds)
+    [...text.matchAll(/id (>=|<) '([^']+)'/g)].every(([, sign, bound = '']) => {
+      assert.isTrue(isUuid(bound), bound)
+      return sign === '<' ? value < bound : value >= bound
+    })
+  return condition.split(' OR ').map(bounds).includes(true)
 }
 
 /** How many of the weeks around now the condition contains. */
@@ -64,6 +65,11 @@ describe('weeks of a batch of ids', () => {
         expected,
       )
     })
+
+  it('the bounds of the first and of the last id are ids', () => {
+    for (const one of ['00000000-0000-0000-0000-000000000000', 'ffffffff-ffff-ffff-ffff-ffffffffffff'])
+      assert.isTrue(isTrue(weeksOf([one], NOW).contain('id'), one), one)
+  })
 
   it('no id is in the weeks of an empty batch', () => {
     assert.isFalse(weeksOf([], NOW).contain('id') !== 'false')

@@ -93,7 +93,7 @@ function sinceCondition(column: string, from: number): string {
 
 /** Where the span is divided does not matter. */
 function halvesOf({ from, to }: Span): readonly Span[] {
-  const middle = Math.min(from + WEEK_MS / 2, to - 1)
+  const middle = Math.min(from + WEEK_MS / 2, to - 1, END_OF_TIME - 1)
   return [
     { from, to: middle },
     { from: middle, to },

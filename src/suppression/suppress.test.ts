@@ -136,8 +136,8 @@ describe('the suppression list', () => {
     const LEASE = 900
     before(() =>
       ctx.db.query(sql`
-        INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE
-        VALUES (${LEASE}, 'here', 1, now() + interval '1 hour')
+        INSERT INTO leases (version, id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE
+        VALUES ('0.2.0', ${LEASE}, 'here', 1, now() + interval '1 hour')
       `),
     )
 

@@ -23,8 +23,8 @@ describe('refusals and the suppression list', () => {
     ctx = await createContext({ MODE: 'live', MAILSTEAD_HOSTNAME: 'mta.sender.example' })
     writer = createResultWriter(ctx)
     await ctx.db.query(sql`
-      INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE
-      VALUES (${LEASE}, 'here', 1, now() + interval '9 days')
+      INSERT INTO leases (version, id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE
+      VALUES ('0.2.0', ${LEASE}, 'here', 1, now() + interval '9 days')
     `)
   })
   beforeEach(async () => {

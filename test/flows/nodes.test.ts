@@ -96,8 +96,8 @@ describe('nodes that share a queue', () => {
     // the lost node had claimed the mail, and its lease has nearly a minute left
     const { rows } = await ctx.db.query<{ id: number }>(
       sql`
-        INSERT INTO leases (machine, pid, expires_at, node, journal)
-        VALUES ('far', 1, now() + interval '55 seconds', 'lost', 'far.journal')
+        INSERT INTO leases (version, machine, pid, expires_at, node, journal)
+        VALUES ('0.2.0', 'far', 1, now() + interval '55 seconds', 'lost', 'far.journal')
         RETURNING id
       `,
     )

@@ -167,7 +167,9 @@ describe('statements on weekly partitions', () => {
     await createOldPartitions(ctx.db, OLD_WEEKS)
     await refreshOpenWeeks(ctx.db, Date.now())
     const workspaceId = await ctx.newWorkspace()
-    await ctx.db.query(`INSERT INTO leases (machine, pid, expires_at) VALUES ('here', 1, now() + interval '1 hour')`)
+    await ctx.db.query(
+      `INSERT INTO leases (version, machine, pid, expires_at) VALUES ('0.2.0', 'here', 1, now() + interval '1 hour')`,
+    )
     await ctx.db.query(
       sql`INSERT INTO webhook_endpoints (id, workspace_id, url, event_types, secret)
        VALUES ($1, $2, 'https://hook.example', '{*}', '\\x00')`,

@@ -32,8 +32,8 @@ export async function deliverMessages(
   outcome: Outcome | null = DELIVERED,
 ): Promise<DeliveredMessage[]> {
   await ctx.db.query(sql`
-    INSERT INTO leases (id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE
-    VALUES (${LEASE}, 'here', 1, now() + interval '1 day')
+    INSERT INTO leases (version, id, machine, pid, expires_at) OVERRIDING SYSTEM VALUE
+    VALUES ('0.2.0', ${LEASE}, 'here', 1, now() + interval '1 day')
     ON CONFLICT DO NOTHING
   `)
   const acceptor = createAcceptor(ctx)
