@@ -11,8 +11,8 @@ const ROOT = join(import.meta.dirname, '../..')
 /** The verbs of instructions. */
 const INSTRUCTION = new RegExp(
   `\\b(?:${[
-    'Activate Add Ask Block Call Cancel Change Check Correct Create Delete Enable Get Give List Open Publish Remove Repeat',
-    'Resume Search See Send Set Sign Split Start Stop Subscribe Try Use Verify Wait publish repeat report',
+    'Activate Add Ask Block Call Cancel Change Check Correct Create Delete Enable Get Give List Open Publish Remove',
+    'Repeat Resume Search See Send Set Sign Split Start Stop Subscribe Try Use Verify Wait publish repeat report',
   ]
     .join(' ')
     .replaceAll(' ', '|')})\\b`,

@@ -5,6 +5,7 @@
 import { assert } from 'chai'
 import { claimRecipients } from '#src/messages/claim.ts'
 import { messageIdOf } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
 import { startApi, textOf, type TestApi, type TestResponse } from '#test/support/api.ts'
 import { until } from '#test/support/until.ts'
 import { CHANGE_LIMITS, DAY_MS, FILE, inMs, scheduledScene, type Row } from './change-scheduled.test-data.ts'
@@ -140,7 +141,10 @@ describe('a change of a scheduled message, whole or not at all', () => {
   })
   async function newLease(): Promise<number> {
     const { rows } = await api.db.query<{ id: number }>(
-      `INSERT INTO leases (version, machine, pid, expires_at) VALUES ('0.2.0', 'test', 1, now() + interval '1 hour') RETURNING id`,
+      sql`
+        INSERT INTO leases (version, machine, pid, expires_at)
+        VALUES ('0.2.0', 'test', 1, now() + interval '1 hour')
+        RETURNING id`,
     )
     return rows[0]?.id ?? assert.fail('no lease')
   }

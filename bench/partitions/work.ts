@@ -10,6 +10,7 @@ import { applyTransitions } from '#src/messages/transition.ts'
 import { idAt, newId } from '#src/platform/id.ts'
 import { refreshOpenWeeks } from '#src/queue/open-weeks.ts'
 import type { Db } from '#src/stores/db.ts'
+import { sql } from '#src/stores/sql.ts'
 import { percentile } from '#bench/harness/stats.ts'
 
 export interface WorkOptions {
@@ -80,7 +81,10 @@ export async function measureWork({ db, workspaceId, sends, cpuMs, memoryMb }: W
 
 async function openLease(db: Db): Promise<number> {
   const { rows } = await db.query<{ id: number }>(
-    `INSERT INTO leases (version, machine, pid, expires_at) VALUES ('0.2.0', 'bench', 1, now() + interval '1 day') RETURNING id`,
+    sql`
+      INSERT INTO leases (version, machine, pid, expires_at)
+      VALUES ('0.2.0', 'bench', 1, now() + interval '1 day')
+      RETURNING id`,
   )
   return rows[0]?.id ?? 0
 }

@@ -108,7 +108,10 @@ describe('the columns of messages', () => {
       const submission = submissionOf(await ctx.newWorkspace(), replaced)
       await ctx.db.transaction((tx) => storeMessages(tx, [submission]))
       const { rows } = await ctx.db.query<{ id: number }>(
-        `INSERT INTO leases (version, machine, pid, expires_at) VALUES ('0.2.0', 'test', 1, now() + interval '1 hour') RETURNING id`,
+        sql`
+          INSERT INTO leases (version, machine, pid, expires_at)
+          VALUES ('0.2.0', 'test', 1, now() + interval '1 hour')
+          RETURNING id`,
       )
       const wanted = [{ messageId: submission.id, n: 0 }]
       const later = new Date(Math.max(Date.now(), AT.getTime()))

@@ -115,7 +115,8 @@ describe('nodes', () => {
     await reportProcess(ctx.db, { ...REPORT, id: newId(), node: 'one' })
     await ctx.db.query(sql`
       INSERT INTO leases (version, machine, pid, expires_at, node, journal)
-      VALUES ('0.2.0', 'm', 1, now() + interval '1 minute', 'one', 'a.journal'), ('0.2.0', 'm', 2, now(), 'two', 'b.journal')
+      VALUES ('0.2.0', 'm', 1, now() + interval '1 minute', 'one', 'a.journal'),
+        ('0.2.0', 'm', 2, now(), 'two', 'b.journal')
     `)
     const leases = async (): Promise<unknown[]> =>
       (await ctx.db.query('SELECT node, is_declared_dead AS dead, journal FROM leases ORDER BY node')).rows

@@ -230,8 +230,8 @@ export async function eraseFromLedgers(tx: Queryable, person: Person, start: Sli
 }
 
 /**
- * Lost mail has no workspace: its sender is of a verified or removed domain of the workspace, or of its account. Without
- * a known sender nobody can send it again.
+ * Lost mail has no workspace: its sender is of a verified or removed domain of the workspace, or of its account.
+ * Without a known sender nobody can send it again.
  */
 const LOST = sql`
   SELECT message_id AS id, recipient AS address
