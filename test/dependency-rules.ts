@@ -85,14 +85,14 @@ mta/inbound: config mta/classify mta/sandbox mta/smtp-server src src/concurrency
 mta/submission: config config/settings mta/smtp-server src src/auth src/concurrency src/mail src/messages src/metrics
   src/net src/platform src/queue src/rate-limits src/stores src/submission src/templates src/traces src/workspaces
 mta/transport: config config/settings mta/classify mta/egress mta/route mta/security mta/shaping mta/smtp src src/mail
-  src/messages src/net src/providers src/shaping
+  src/messages src/net src/platform src/providers src/shaping
 mta/delivery: config mta/compose mta/egress mta/route mta/sandbox mta/security mta/shaping mta/smtp mta/transport src
   src/concurrency src/contacts src/deferred-content src/domains src/going-live src/mail src/messages src/mime
   src/platform src/providers src/queue src/stores src/suppression src/traces src/tracking
 mta/dry-run: config mta/delivery mta/route mta/security mta/smtp mta/transport src src/mail src/mime src/net
   src/operator src/platform src/queue src/shaping src/stores src/submission src/suppression src/workspaces
 mta/scheduling: config mta/delivery mta/egress mta/route mta/shaping mta/transport src src/concurrency src/egress
-  src/messages src/providers src/queue src/shaping src/stores src/suppression
+  src/messages src/platform src/providers src/queue src/shaping src/stores src/suppression
 mta/outbound: config mta/delivery mta/dry-run mta/egress mta/scheduling mta/shaping mta/transport src src/concurrency
   src/messages src/metrics src/queue src/stores src/workspaces
 mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/concurrency src/crypto src/metrics src/operator
@@ -139,6 +139,7 @@ bench/harness: bin/supervisor src/crypto
 bench/references: bench/harness bin/supervisor
 bench/scenarios: bench/harness bin/supervisor src/crypto src/platform src/tracking
 bench: bench/harness bench/references bench/scenarios bin/supervisor
+bench/partitions: bench bench/harness bin/supervisor src/events src/messages src/platform src/queue src/stores
 
 # test support
 test/support: api api/http api/openapi bin/cli bin/supervisor config mta/delivery mta/sandbox mta/shaping mta/smtp src
@@ -167,7 +168,7 @@ packaging/monitoring:
 packaging/systemd:
 bench/migrations: *
 packaging/verify: test/support
-bench/partitions: *
+bench/erasure: *
 bench/refill: *
 bench/statistics: *
 test/faults: *
@@ -196,7 +197,6 @@ mta/compose: src/crypto src/domains src/platform
 mta/security: mta/route
 bin/commands: src/privacy
 mta/delivery: src/crypto
-mta/scheduling: src/platform
 api/http: api
 api/openapi: api
 api/routes: bin/commands src/crypto

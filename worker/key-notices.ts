@@ -8,6 +8,7 @@ import type { NewNotice } from '#src/operator/notices.ts'
 import { sql } from '#src/stores/sql.ts'
 import { missingAliases } from '#src/domains/rotation-schedule.ts'
 import { findDomain, type Domain } from '#src/domains/domains.ts'
+import { countText } from '#src/platform/plural.ts'
 
 type NoticeContext = Pick<Context, 'db' | 'config' | 'clock'>
 
@@ -39,8 +40,9 @@ async function unpublished({ db, config, clock }: NoticeContext): Promise<NewNot
   )
   if (row === undefined || row.at === null) return []
   const text =
-    `${row.count} changes of the zone with DKIM keys are not published (${row.problem ?? 'no attempt yet'}); ` +
-    'new keys do not sign and new domains are not verified until then; mailstead domain zone --pending lists them'
+    `${countText(row.count, 'change')} of the zone with DKIM keys not published ` +
+    `(${row.problem ?? 'no attempt yet'}); new keys do not sign and new domains are not verified until then; ` +
+    'mailstead domain zone --pending lists them'
   return [{ kind: 'dkim-zone', subject: config.dkimZone ?? 'DKIM_ZONE', text, count: row.count, at: row.at }]
 }
 
@@ -91,8 +93,8 @@ async function undelegated({ db, config, clock }: NoticeContext): Promise<NewNot
     const [name] = domain === null ? [] : missingAliases(domain)
     if (domain === null || name === undefined) continue
     const text =
-      `its DKIM key is older than ${days} days and cannot be replaced: the owner must publish the CNAME record ` +
-      `${name} ("mailstead domain verify ${domain.domain}" prints all)`
+      `its DKIM key is older than ${countText(days, 'day')} and cannot be replaced: the owner must publish ` +
+      `the CNAME record ${name} ("mailstead domain verify ${domain.domain}" prints all)`
     notices.push({ kind: 'dkim-key', subject: domain.domain, text, count: 1, at: dueAt(since, days) })
   }
   return notices
@@ -123,8 +125,9 @@ async function byHand({ db, config, clock }: NoticeContext): Promise<NewNotice[]
   if (row === undefined || row.since === null) return []
   const names = [...(row.names ?? []), ...(row.count > NAMED ? ['…'] : [])].join(', ')
   const text =
-    `${row.count} domains sign with a DKIM key that is older than ${days} days and that their owners publish by ` +
-    `hand: ${names}. Run "mailstead domain rotate DOMAIN" and let the owner publish the records of the next key`
+    `${countText(row.count, 'domain signs', 'domains sign')} with a DKIM key that is older than ` +
+    `${countText(days, 'day')} and that the owner publishes by hand: ${names}. ` +
+    'Run "mailstead domain rotate DOMAIN" and let the owner publish the records of the next key'
   return [{ kind: 'dkim-key', subject: 'keys published by hand', text, count: row.count, at: dueAt(row.since, days) }]
 }
 

@@ -18,6 +18,7 @@ import { clearOldNotices, raiseNotices, type NewNotice } from '#src/operator/not
 import { RATE_PAUSE_PREFIX } from '#src/queue/suspensions.ts'
 import { findKeyNotices } from './key-notices.ts'
 import type { Round } from './loop.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const MAX_PER_SOURCE = 1000
 const DAY_MS = 24 * 3600 * 1000
@@ -56,7 +57,9 @@ async function noticesOfRetention({
   return late.map(({ period, lateMs, what }) => ({
     kind: 'retention-overdue',
     subject: period,
-    text: `${what} should have been deleted ${Math.floor(lateMs / DAY_MS)} days ago; see mailstead retention list`,
+    text:
+      `${what} should have been deleted ${countText(Math.floor(lateMs / DAY_MS), 'day')} ago; ` +
+      'see mailstead retention list',
     count: 1,
     at: new Date(Math.max(Math.floor((nowMs - lateMs) / DAY_MS) * DAY_MS, Math.floor(nowMs / MONTH_MS) * MONTH_MS)),
   }))

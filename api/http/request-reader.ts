@@ -14,6 +14,7 @@ import { readForm, readMultipart, type FormResult } from './form.ts'
 import { readJson, type JsonResult } from './json.ts'
 import type { AnyRoute, BodyKind } from './route.ts'
 import { findUnknownFields, isStrict } from './unknown-fields.ts'
+import { oneOfText } from '#src/platform/choice-text.ts'
 
 export interface RequestInputs {
   readonly params: unknown
@@ -182,7 +183,10 @@ export function parseWith<T>(schema: ZodType<T>, value: unknown): SchemaResult<T
 const MAX_ISSUES = 100
 
 const ERROR_TEXTS: core.ParseContext<core.$ZodIssue> = {
-  error: (issue) => (issue.input === undefined ? 'is required' : undefined),
+  error: (issue) => {
+    if (issue.input === undefined) return 'is required'
+    return issue.code === 'invalid_value' ? oneOfText(issue.values.map(String), issue.input) : undefined
+  },
 }
 
 /** A zod issue as an entry of `details`. */

@@ -1,5 +1,6 @@
 /** `sortBy` and `sortDir` of lists: names in camelCase or snake_case, directions in any case. Other values get 400. */
 import { z } from 'zod'
+import { oneOfText } from '#src/platform/choice-text.ts'
 
 const snakeOf = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
@@ -20,7 +21,7 @@ export function sortBy<const N extends string>(names: readonly N[], fallback: N)
     .meta({ enum: [...spellings.keys()], default: fallback })
     .transform((given, sink): N => {
       const name = given === undefined || given === '' ? fallback : spellings.get(given)
-      if (name === undefined) sink.addIssue({ code: 'custom', message: `must be one of ${names.join(', ')}` })
+      if (name === undefined) sink.addIssue({ code: 'custom', message: oneOfText(names, given) })
       return name ?? z.NEVER
     })
 }

@@ -17,8 +17,8 @@ to the mail servers of the recipients and reports the result.</p>
 <ul class="next">
 <li><a href="/docs">API reference</a>: every endpoint with its fields, an example and its errors</li>
 <li><a href="/openapi.json">openapi.json</a>: the same for programs, to generate a client</li>
-<li>The guides are in the folder <code>docs</code> of the software: <code>docs/guides/getting-started.md</code> sends a
-first mail.</li>
+<li><a href="/docs/guides/getting-started">Getting started</a>: sends a first mail; the other guides follow from
+there</li>
 </ul>
 <h2>For recipients</h2>
 <ul class="next">
@@ -28,8 +28,8 @@ include the header of the mail.</li>
 </ul>
 <h2>For operators</h2>
 <ul class="next">
-<li><code>mailstead doctor</code> checks the installation and says what to fix.</li>
-<li><code>docs/guides/going-live.md</code> leads from a sandbox to real mail.</li>
+<li>The command <code>mailstead doctor</code> checks the installation and says what to fix.</li>
+<li><a href="/docs/guides/going-live">Going live</a> leads from a sandbox to real mail.</li>
 </ul>
 </main>`,
   ).text

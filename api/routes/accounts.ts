@@ -35,6 +35,7 @@ import {
 } from './account-view.ts'
 import type { AccountInput } from './account-fields.ts'
 import { changeBody, createSmtpAccount, newAccountBody, validateServer } from './new-account.ts'
+import { countText } from '#src/platform/plural.ts'
 
 export const ACCESS = { admin: 'accounts:manage' } as const
 const byPath = z.object({ id: z.string() })
@@ -72,7 +73,7 @@ const list = route({
     if (isRefusal(page)) return page
     const found = await readAccounts(ctx.db, request.caller.workspaceId, page)
     const data = pageData('accounts', mapPage(found, presentAccount), page)
-    return { body: { success: true, message: `${found.total} connected accounts.`, data } }
+    return { body: { success: true, message: `${countText(found.total, 'connected account')}.`, data } }
   },
 })
 

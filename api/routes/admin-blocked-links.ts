@@ -19,6 +19,7 @@ import { isRefusal } from '#api/http/response.ts'
 import { envelope, nextCursorField, plainResponse, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { operatorName } from './admin-queue.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const blockedLinkSchema = z
   .object({
@@ -53,7 +54,7 @@ const list = route({
     if (isRefusal(page)) return page
     const { items, next } = await readBlockedLinks(ctx.db, page)
     const data = { links: items.map(present), ...nextCursor(next, page) }
-    return { body: { success: true, message: `${items.length} blocked links.`, data } }
+    return { body: { success: true, message: `${countText(items.length, 'blocked link')}.`, data } }
   },
 })
 

@@ -14,6 +14,7 @@ import { nextCursor, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const nullableText = z.string().nullable()
 const reportSchema = z
@@ -63,7 +64,7 @@ const list = route({
       diagnostic: one.diagnostic,
     }))
     const data = { reports, ...nextCursor(next, page) }
-    return { body: { success: true, message: `${reports.length} reports.`, data } }
+    return { body: { success: true, message: `${countText(reports.length, 'report')}.`, data } }
   },
 })
 
@@ -120,7 +121,7 @@ const held = route({
       count,
       since: since.toISOString(),
     }))
-    return { body: { success: true, message: `${found.length} receivers.`, data: { held: found } } }
+    return { body: { success: true, message: `${countText(found.length, 'receiver')}.`, data: { held: found } } }
   },
 })
 

@@ -4,6 +4,7 @@ import { refuse } from '#src/platform/errors.ts'
 import { forgetNode, listNodes, NODE_STATES, nodeJson, setDraining, SILENT_SECONDS } from '#src/operator/nodes.ts'
 import { envelope, plainResponse, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const processSchema = z.object({
   id: z.uuid(),
@@ -38,7 +39,7 @@ const list = route({
   errors: [],
   handle: async (ctx) => {
     const nodes = (await listNodes(ctx.db)).map(nodeJson)
-    return { body: { success: true, message: `${nodes.length} nodes.`, data: { nodes } } }
+    return { body: { success: true, message: `${countText(nodes.length, 'node')}.`, data: { nodes } } }
   },
 })
 

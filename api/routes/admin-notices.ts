@@ -11,6 +11,7 @@ import { nextCursor, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, nextCursorField, timestamp, plainResponse } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 import { operatorName } from './admin-queue.ts'
 
 const noticeSchema = z
@@ -46,7 +47,7 @@ const list = route({
     if (isRefusal(page)) return page
     const { items, next } = await listNotices(ctx.db, { ...page, all: request.query.state === 'all' })
     const data = { notices: items.map(present), ...nextCursor(next, page) }
-    return { body: { success: true, message: `${items.length} notices.`, data } }
+    return { body: { success: true, message: `${countText(items.length, 'notice')}.`, data } }
   },
 })
 
@@ -91,7 +92,7 @@ const acknowledge = route({
     const acknowledgedCount = id === null || isUuid(id) ? await acknowledgeNotices(ctx.db, acknowledgement) : 0
     if (id !== null && acknowledgedCount === 0)
       return refuse('NOT_FOUND', 'There is no such open notice. List them with admin-list-notices.')
-    return { body: { success: true, message: `${acknowledgedCount} notices acknowledged.` } }
+    return { body: { success: true, message: `${countText(acknowledgedCount, 'notice')} acknowledged.` } }
   },
 })
 

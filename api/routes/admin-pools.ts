@@ -12,6 +12,7 @@ import { recordAction } from '#src/operator/action-log.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, plainResponse } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 import { operatorName } from './admin-queue.ts'
 
 const count = z.int().min(0)
@@ -35,7 +36,7 @@ const list = route({
   errors: [],
   handle: async (ctx) => {
     const pools = await listPools(ctx.db)
-    return { body: { success: true, message: `${pools.length} pools.`, data: { pools } } }
+    return { body: { success: true, message: `${countText(pools.length, 'pool')}.`, data: { pools } } }
   },
 })
 

@@ -28,6 +28,7 @@ import { openPage } from '#api/http/list-cursor.ts'
 import { nextCursor, paging } from '#api/http/paging.ts'
 import { route, type AnyRequest, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 import { explanationResponse, presentExplanation } from './email-explanation.ts'
 
 const MAX_LENGTH = 255
@@ -99,7 +100,7 @@ const list = route({
     const text = next === null ? null : cursorText(next)
     const position = text === null ? null : { key: [text], before: 0, total: 0 }
     const data = { recipients: open.map(presentOpenRecipient), next: text, ...nextCursor(position, page) }
-    return { body: { success: true, message: `${open.length} recipients.`, data } }
+    return { body: { success: true, message: `${countText(open.length, 'recipient')}.`, data } }
   },
 })
 
@@ -142,7 +143,7 @@ const counts = route({
       count: one.count,
       oldest_due_at: one.oldestDueAt.toISOString(),
     }))
-    return { body: { success: true, message: `${found.length} groups.`, data: { by, counts: shown } } }
+    return { body: { success: true, message: `${countText(found.length, 'group')}.`, data: { by, counts: shown } } }
   },
 })
 
@@ -212,8 +213,8 @@ const SUMMARY_TITLES: Readonly<Record<MailVerb, string>> = {
 function respondWithAction(action: OperatorAction): ApiResponse {
   const message =
     action.state === 'done'
-      ? `${action.moved} recipients were changed.`
-      : `${action.moved} recipients were changed; the action continues.`
+      ? `${countText(action.moved, 'recipient was', 'recipients were')} changed.`
+      : `${countText(action.moved, 'recipient was', 'recipients were')} changed; the action continues.`
   return { body: { success: true, message, data: presentAction(action) } }
 }
 
@@ -239,7 +240,7 @@ const listOperatorActions = route({
       return invalid([{ path: 'before', message: 'is not the id of an action' }])
     const { items, next } = await listActions(ctx.db, { ...page, before: before ?? null })
     const data = { actions: items.map(presentAction), ...nextCursor(next, page) }
-    return { body: { success: true, message: `${items.length} actions.`, data } }
+    return { body: { success: true, message: `${countText(items.length, 'action')}.`, data } }
   },
 })
 

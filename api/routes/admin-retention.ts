@@ -18,6 +18,7 @@ import type { ApiContext } from '#api/http/context.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { envelope, plainResponse } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const daysFrom = (least: number): z.ZodNumber =>
   z
@@ -79,7 +80,7 @@ const list = route({
       rules: rules.map(presentRule),
       overdue: overdue.map(({ period, lateMs, what }) => ({ data: period, seconds: Math.round(lateMs / 1000), what })),
     }
-    return { body: { success: true, message: `${rules.length} rules.`, data } }
+    return { body: { success: true, message: `${countText(rules.length, 'rule')}.`, data } }
   },
 })
 

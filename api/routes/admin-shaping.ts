@@ -13,6 +13,7 @@ import { loadShaping, shapingFileOf } from '#src/shaping/shaping-file-watch.ts'
 import { lintShaping } from '#src/shaping/shaping-lint.ts'
 import { envelope, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const DAY_MS = 86_400_000
 const MAX_FILE = 256 * 1024
@@ -71,7 +72,7 @@ const status = route({
         until: null,
       })),
     ]
-    return { body: { success: true, message: `${receivers.length} receivers.`, data: { receivers } } }
+    return { body: { success: true, message: `${countText(receivers.length, 'receiver')}.`, data: { receivers } } }
   },
 })
 
@@ -106,7 +107,8 @@ const check = route({
   errors: ['VALIDATION_ERROR'],
   handle: (_ctx, { body }) => {
     const problems = lintShaping(body.file)
-    const message = problems.length === 0 ? 'The file is valid.' : `The file has ${problems.length} problems.`
+    const message =
+      problems.length === 0 ? 'The file is valid.' : `The file has ${countText(problems.length, 'problem')}.`
     const data = { is_valid: problems.length === 0, problems }
     return Promise.resolve({ body: { success: true, message, data } })
   },
@@ -187,7 +189,7 @@ const replay = route({
       })),
       changes,
     }
-    return { body: { success: true, message: `${replies} replies.`, data } }
+    return { body: { success: true, message: `${countText(replies, 'reply', 'replies')}.`, data } }
   },
 })
 

@@ -22,6 +22,7 @@ import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { envelope, plainResponse, timestamp } from '#api/http/response-schemas.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const text = z.string().min(1, 'is empty').max(255, 'is too long')
 const byName = z.object({ name: text.meta({ description: 'the name of the source or pool' }) })
@@ -109,7 +110,7 @@ const list = route({
   handle: async ({ db }) => {
     const [sources, findings] = [await listSources(db), await listFindings(db)]
     const data = { sources: sources.map((one) => present(one, findings.get(one.id) ?? [])) }
-    return { body: { success: true, message: `${sources.length} sources.`, data } }
+    return { body: { success: true, message: `${countText(sources.length, 'source')}.`, data } }
   },
 })
 

@@ -20,6 +20,7 @@ import type { ApiContext } from '#api/http/context.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, plainResponse } from '#api/http/response-schemas.ts'
 import { time } from '#api/http/time-fields.ts'
+import { countText } from '#src/platform/plural.ts'
 import { operatorName } from './admin-queue.ts'
 
 const nameField = z.string().min(1, 'is empty').max(255, 'is too long').optional()
@@ -87,7 +88,7 @@ const list = route({
     return {
       body: {
         success: true,
-        message: `${suspensions.length + receivers.length} suspensions.`,
+        message: `${countText(suspensions.length + receivers.length, 'suspension')}.`,
         data: { suspensions, receivers },
       },
     }

@@ -5,6 +5,7 @@ import { listTlsRules, removeTlsRule, setTlsRule, TLS_LEVELS } from '#src/operat
 import { refuse } from '#src/platform/errors.ts'
 import { envelope, plainResponse } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const level = z.enum(TLS_LEVELS).meta({
   description: '`required`: TLS or no delivery; `opportunistic`: ignores what the domain publishes about TLS',
@@ -38,7 +39,7 @@ const list = route({
   errors: [],
   handle: async ({ db }) => {
     const rules = await listTlsRules(db)
-    return { body: { success: true, message: `${rules.length} rules.`, data: { rules } } }
+    return { body: { success: true, message: `${countText(rules.length, 'rule')}.`, data: { rules } } }
   },
 })
 

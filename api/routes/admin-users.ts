@@ -13,6 +13,7 @@ import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { envelope, pagedList, plainResponse, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
+import { countText } from '#src/platform/plural.ts'
 import { roleField, userEmail } from './person-fields.ts'
 
 const userSchema = z
@@ -59,7 +60,7 @@ const list = route({
     if (isRefusal(page)) return page
     const found = await listUsers(ctx.db, page)
     const data = pageData('users', { ...found, items: found.items.map(present) }, page)
-    return { body: { success: true, message: `${found.total} users.`, data } }
+    return { body: { success: true, message: `${countText(found.total, 'user')}.`, data } }
   },
 })
 

@@ -20,6 +20,8 @@ import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { envelope, pagedList, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
+import { countText } from '#src/platform/plural.ts'
+import { oneOfText } from '#src/platform/choice-text.ts'
 
 const MAX_NAME = 255
 const count = z.int().min(0)
@@ -62,7 +64,7 @@ export async function requireWorkspace({ db }: ApiContext, named: string): Promi
 
 function checkPlanName({ plans }: ApiContext, given: string | undefined): Refusal | null {
   if (given === undefined || Object.hasOwn(plans, given)) return null
-  return invalid([{ path: 'plan', message: `must be one of ${Object.keys(plans).join(', ')}` }])
+  return invalid([{ path: 'plan', message: oneOfText(Object.keys(plans), given) }])
 }
 
 const list = route({
@@ -80,7 +82,7 @@ const list = route({
     if (isRefusal(page)) return page
     const found = await pageOfWorkspaces(ctx.db, { ...page, plan: request.query.plan ?? null })
     const data = pageData('workspaces', { ...found, items: found.items.map(present) }, page)
-    return { body: { success: true, message: `${found.total} workspaces.`, data } }
+    return { body: { success: true, message: `${countText(found.total, 'workspace')}.`, data } }
   },
 })
 
@@ -200,7 +202,9 @@ const plans = route({
       max_domains: one.maxDomains,
       scheduling: one.isLaunch,
     }))
-    return Promise.resolve({ body: { success: true, message: `${rows.length} plans.`, data: { plans: rows } } })
+    return Promise.resolve({
+      body: { success: true, message: `${countText(rows.length, 'plan')}.`, data: { plans: rows } },
+    })
   },
 })
 

@@ -11,6 +11,7 @@ import { mapPage } from '#src/stores/page.ts'
 import type { ListPage } from '#api/http/list-cursor.ts'
 import { pageData } from '#api/http/paging.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 
 /** Resolves to the JSON of the response. */
 export type AudiencePages = (workspaceId: string, listing: AudienceListing) => Promise<string>
@@ -50,7 +51,7 @@ async function renderPage({ db, config }: AudiencePageDeps, { workspaceId, listi
     mapPage(found, (audience) => presentAudience(config, audience)),
     listing,
   )
-  return JSON.stringify({ success: true, message: `${found.total} audiences.`, data })
+  return JSON.stringify({ success: true, message: `${countText(found.total, 'audience')}.`, data })
 }
 
 const count = z.int().min(0)

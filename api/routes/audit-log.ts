@@ -12,6 +12,7 @@ import { nextCursor, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const text = z.string().max(320, 'is too long').optional()
 const filterFields = {
@@ -123,7 +124,7 @@ const idOfEntry = (next: string): string | null => (isUuid(next) ? next : null)
 function respond({ items: entries, next: position }: Page<AuditEntry>, page: ListPage): { readonly body: object } {
   const next = entries.length < page.limit ? null : (entries.at(-1)?.id ?? null)
   const data = { entries: entries.map(present), next, ...nextCursor(position, page) }
-  return { body: { success: true, message: `${entries.length} entries.`, data } }
+  return { body: { success: true, message: `${countText(entries.length, 'entry', 'entries')}.`, data } }
 }
 
 function present(entry: AuditEntry): Record<string, unknown> {

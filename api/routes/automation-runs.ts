@@ -13,6 +13,7 @@ import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 import { findOwnAutomation, byId, NO_AUTOMATION, READ } from './automations.ts'
 import { emailField, propertyFields, readProperties } from './enrolments.ts'
 
@@ -50,7 +51,7 @@ const listCallsRoute = route({
     return {
       body: {
         success: true,
-        message: `${found.total} calls.`,
+        message: `${countText(found.total, 'call')}.`,
         data: pageData('calls', mapPage(found, presentCall), page),
       },
     }
@@ -119,7 +120,13 @@ const dryRun = route({
     })
     if (rehearsal === null)
       return refuse('NOT_FOUND', 'There is no contact with this email. Create it with add-contact.')
-    return { body: { success: true, message: `${rehearsal.steps.length} steps.`, data: presentRehearsal(rehearsal) } }
+    return {
+      body: {
+        success: true,
+        message: `${countText(rehearsal.steps.length, 'step')}.`,
+        data: presentRehearsal(rehearsal),
+      },
+    }
   },
 })
 

@@ -25,7 +25,9 @@ import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { pagedList } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 import { automationResponse, automationRow, presentAutomationRow, respondWithAutomation } from './automation-view.ts'
+import { oneOfText } from '#src/platform/choice-text.ts'
 
 export const READ = { admin: 'automations:read' } as const
 export const WRITE = { admin: 'automations:write' } as const
@@ -35,13 +37,12 @@ const MAX_NAME = 255
 
 const statusField = z.string().transform((text, sink): Status => {
   const status = (Object.keys(STATUSES) as Status[]).find((name) => name === text.trim().toLowerCase())
-  if (status === undefined)
-    sink.addIssue({ code: 'custom', message: `must be one of ${Object.keys(STATUSES).join(', ')}` })
+  if (status === undefined) sink.addIssue({ code: 'custom', message: oneOfText(Object.keys(STATUSES), text) })
   return status ?? z.NEVER
 })
 const triggerTypeField = z.string().transform((text, sink): TriggerType => {
   const type = findTrigger(text)
-  if (type === null) sink.addIssue({ code: 'custom', message: `must be one of ${Object.keys(TRIGGERS).join(', ')}` })
+  if (type === null) sink.addIssue({ code: 'custom', message: oneOfText(Object.keys(TRIGGERS), text) })
   return type ?? z.NEVER
 })
 const triggerConfig = z.record(z.string(), z.unknown()).nullish()
@@ -158,7 +159,7 @@ const list = route({
     if (isRefusal(page)) return page
     const found = await listAutomations(ctx.db, caller.workspaceId, { ...page, status: query.status ?? null })
     const data = pageData('automations', mapPage(found, presentAutomationRow), page)
-    return { body: { success: true, message: `${found.total} automations.`, data } }
+    return { body: { success: true, message: `${countText(found.total, 'automation')}.`, data } }
   },
 })
 

@@ -22,12 +22,10 @@ import { nextCursor, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 import { ACCESS, byId, NO_CAMPAIGN } from './campaign-view.ts'
 
-const filterField = z
-  .enum(LEDGER_FILTERS, `must be one of ${LEDGER_FILTERS.join(', ')}`)
-  .optional()
-  .meta({ description: 'only recipients in this state' })
+const filterField = z.enum(LEDGER_FILTERS).optional().meta({ description: 'only recipients in this state' })
 const nullableText = z.string().nullable()
 const recipientSchema = z.object({
   contact_id: z.uuid(),
@@ -78,7 +76,7 @@ const list = route({
     return {
       body: {
         success: true,
-        message: `${shown.length} recipients.`,
+        message: `${countText(shown.length, 'recipient')}.`,
         data: { recipients: shown.map(presentRecipient), next, ...nextCursor(position, page) },
       },
     }

@@ -26,6 +26,7 @@ import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { pagedList } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 import {
   ACCESS,
   byId,
@@ -123,7 +124,7 @@ const createBody = changeBody
 const statusField = z
   .string()
   .transform((text) => text.trim().toUpperCase())
-  .pipe(z.enum(CAMPAIGN_STATE_NAMES, `must be one of ${CAMPAIGN_STATE_NAMES.join(', ')}`))
+  .pipe(z.enum(CAMPAIGN_STATE_NAMES))
 
 const create = route({
   name: 'create-campaign',
@@ -164,7 +165,7 @@ const list = route({
     if (isRefusal(page)) return page
     const found = await listCampaigns(ctx.db, caller.workspaceId, { ...page, status: query.status ?? null })
     const data = pageData('campaigns', mapPage(found, presentCampaign), page)
-    return { body: { success: true, message: `${found.total} campaigns.`, data } }
+    return { body: { success: true, message: `${countText(found.total, 'campaign')}.`, data } }
   },
 })
 

@@ -16,6 +16,7 @@ import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
 import { MAX_PARSED_BYTES, presentParts } from './parsed-message.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const summaryFields = {
   id: z.uuid(),
@@ -79,7 +80,7 @@ const list = route({
     return {
       body: {
         success: true,
-        message: `${found.total} captured emails.`,
+        message: `${countText(found.total, 'captured email')}.`,
         data: pageData('emails', mapPage(found, presentSummary), page),
       },
     }
@@ -154,7 +155,7 @@ const deleteAll = route({
   errors: [],
   handle: async (ctx, { caller }) => {
     const deleted = await deleteCaptured(ctx.db, caller.workspaceId, null)
-    return { body: { success: true, message: `${deleted} captured emails deleted.`, data: { deleted } } }
+    return { body: { success: true, message: `${countText(deleted, 'captured email')} deleted.`, data: { deleted } } }
   },
 })
 

@@ -25,6 +25,7 @@ import { nextCursor, pageData, paging, wholeLimit } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, nextCursorField, timestamp, pagedList } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 import { NO_AUDIENCE } from './audiences.ts'
 
 const ACCESS = { admin: 'contacts:write' } as const
@@ -155,7 +156,7 @@ const list = route({
     if (isRefusal(page)) return page
     const found = await listImports(ctx.db, caller.workspaceId, page)
     const data = pageData('imports', mapPage(found, presentImport), page)
-    return { body: { success: true, message: `${found.total} imports.`, data } }
+    return { body: { success: true, message: `${countText(found.total, 'import')}.`, data } }
   },
 })
 
@@ -214,7 +215,7 @@ const getErrors = route({
     if (query.format === 'json') {
       const { items, next } = await listErrors(ctx.db, found.id, page)
       const data = { errors: items, failed: found.failed, ...nextCursor(next, page) }
-      return { body: { success: true, message: `${found.failed} rows failed.`, data } }
+      return { body: { success: true, message: `${countText(found.failed, 'row')} failed.`, data } }
     }
     const { items: errors } = await listErrors(ctx.db, found.id)
     const rows = errors.map(({ line, column, message, value }) => [String(line), column ?? '', message, value ?? ''])

@@ -24,6 +24,7 @@ import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, pagedList } from '#api/http/response-schemas.ts'
 import { sortBy, sortDir } from '#api/http/sorting.ts'
+import { countText } from '#src/platform/plural.ts'
 import { NO_AUDIENCE } from './audiences.ts'
 
 const READ = { admin: 'contacts:read' } as const
@@ -114,7 +115,7 @@ const list = route({
     if (found === null) return NO_AUDIENCE
     const { members, ...rest } = found
     const data = pageData('contacts', { ...rest, items: members.map(presentSlim) }, page)
-    return { body: { success: true, message: `${found.total} contacts.`, data } }
+    return { body: { success: true, message: `${countText(found.total, 'contact')}.`, data } }
   },
 })
 

@@ -22,6 +22,7 @@ import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, nextCursorField, timestamp, plainResponse, warned } from '#api/http/response-schemas.ts'
 import { createDomainKey } from './domain-keys.ts'
 import { checksSchema, domainSchema, explainStatus, NO_DOMAIN, presentChecks, presentDomain } from './domain-view.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const ACCESS = { admin: 'domains:manage' } as const
 const byDomainId = z.object({ domainID: z.string() })
@@ -97,7 +98,8 @@ const add = route({
     if (added.kind === 'too-many')
       return refuse(
         'PLAN_REQUIRED',
-        `The plan ${caller.plan} has at most ${added.max} sending domains. Remove one, or ask for another plan.`,
+        `The plan ${caller.plan} has at most ${countText(added.max, 'sending domain')}. ` +
+          'Remove one, or ask for another plan.',
       )
     const { domain } = added
     if (added.kind === 'exists')
@@ -126,7 +128,7 @@ const list = route({
     const { items, total, next } = await readDomains(ctx.db, request.caller.workspaceId, opened)
     const { page, limit } = opened
     const data = items.map((domain) => presentDomain(domain, ctx.config))
-    const body = { success: true, message: `${total} sending domains.`, data, page, limit, total }
+    const body = { success: true, message: `${countText(total, 'sending domain')}.`, data, page, limit, total }
     return { body: { ...body, ...nextCursor(next, opened) } }
   },
 })

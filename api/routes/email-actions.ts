@@ -14,6 +14,7 @@ import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { prepareResend } from '#api/sending/resend.ts'
 import { queuedResponse } from '#api/sending/response-schemas.ts'
 import { acceptPrepared, readClaim } from '#api/sending/send.ts'
+import { countText } from '#src/platform/plural.ts'
 import { emailParams, NO_EMAIL_HERE } from './email-content.ts'
 import { respondToSend, SENDING_ERRORS } from './send.ts'
 
@@ -77,8 +78,8 @@ const NOTHING: Readonly<Record<OwnerChange, Refusal>> = {
   cancel: refuse('CONFLICT', 'No recipient of this email waits to be sent. Get it to see the state of each.'),
 }
 const DONE: Readonly<Record<OwnerChange, (result: OwnerChangeResult) => string>> = {
-  retry: ({ changed }) => `${changed} recipients are due now.`,
-  cancel: ({ changed }) => `${changed} recipients were cancelled.`,
+  retry: ({ changed }) => `${countText(changed, 'recipient is', 'recipients are')} due now.`,
+  cancel: ({ changed }) => `${countText(changed, 'recipient was', 'recipients were')} cancelled.`,
 }
 
 async function change(

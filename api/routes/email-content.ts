@@ -17,6 +17,7 @@ import { MAX_SHOWN_BYTES, type MessageSource } from '#api/http/message-source.ts
 import { isRefusal } from '#api/http/response.ts'
 import { envelope, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
+import { countText } from '#src/platform/plural.ts'
 import { dialogLines, dialogSchema } from './smtp-dialog.ts'
 import { presentParts, type PresentedParts } from './parsed-message.ts'
 
@@ -204,7 +205,7 @@ const getAttempts = route({
       made.map((attempt) => presentAttempt(address, attempt)),
     )
     const data = { email_id: `em_${hexOf(message.id)}`, attempts }
-    return { body: { success: true, message: `${attempts.length} attempts.`, data } }
+    return { body: { success: true, message: `${countText(attempts.length, 'attempt')}.`, data } }
   },
 })
 

@@ -20,8 +20,10 @@ import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, nextCursorField } from '#api/http/response-schemas.ts'
 import { time } from '#api/http/time-fields.ts'
+import { countText } from '#src/platform/plural.ts'
 import { explanationResponse, presentExplanation } from './email-explanation.ts'
 import { emailResponse, foundEmailSchema, presentFoundEmail, presentMessage, emailStatus } from './email-view.ts'
+import { oneOfText } from '#src/platform/choice-text.ts'
 
 const byId = z.object({
   id: z.string().min(1, 'is required').meta({ description: 'msg_…, em_…, scheduled_msg_… or the uuid' }),
@@ -97,7 +99,7 @@ const tierFilter = z
   .string()
   .transform((name, sink): Tier => {
     const found = TIER_NAMES.find((one) => one === name || TIERS[one].queue === name)
-    if (found === undefined) sink.addIssue({ code: 'custom', message: `must be one of ${TIER_NAMES.join(', ')}` })
+    if (found === undefined) sink.addIssue({ code: 'custom', message: oneOfText(TIER_NAMES, name) })
     return found ?? z.NEVER
   })
   .meta({ enum: [...TIER_NAMES, 'async'] })
@@ -167,7 +169,7 @@ const search = route({
     return {
       body: {
         success: true,
-        message: `${found.messages.length} emails.`,
+        message: `${countText(found.messages.length, 'email')}.`,
         data: presentPage(found, matching, page),
       },
     }

@@ -24,6 +24,7 @@ import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList, plainResponse } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 import { findOwnAutomation, byId, NO_AUTOMATION, READ, WRITE } from './automations.ts'
 
 const MAX_PROPERTIES = 100
@@ -188,7 +189,7 @@ const list = route({
     if (automation === null) return NO_AUTOMATION
     const found = await listEnrolments(ctx.db, automation.id, { ...page, state: query.status ?? null })
     const data = pageData('subscribers', mapPage(found, present), page)
-    return { body: { success: true, message: `${found.total} subscribers.`, data } }
+    return { body: { success: true, message: `${countText(found.total, 'subscriber')}.`, data } }
   },
 })
 

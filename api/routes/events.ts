@@ -25,6 +25,7 @@ import { isRefusal } from '#api/http/response.ts'
 import { route } from '#api/http/route.ts'
 import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
 import { time } from '#api/http/time-fields.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const MAX_WAIT_SECONDS = 30
 const POLL_WITHOUT_REDIS_MS = 2000
@@ -142,7 +143,7 @@ export const listEvents = route({
       has_more: found.hasMore,
       ...nextCursor(position, opened),
     }
-    return { body: { success: true, message: `${found.events.length} events.`, data } }
+    return { body: { success: true, message: `${countText(found.events.length, 'event')}.`, data } }
   },
 })
 

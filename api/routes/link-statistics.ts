@@ -8,6 +8,7 @@ import type { ApiContext } from '#api/http/context.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { envelope } from '#api/http/response-schemas.ts'
 import { type ApiResponse, route, type AnyRoute } from '#api/http/route.ts'
+import { countText } from '#src/platform/plural.ts'
 import { csvResponse, periodFields, readPeriod, type StatisticsRequest, wantsCsv } from './statistics-period.ts'
 
 const count = z.int().min(0)
@@ -89,7 +90,7 @@ async function respondLinks(
     clicked_unique: clickedUnique,
     clicked_machine: clickedMachine,
   }))
-  return { body: { success: true, message: `${found.length} links.`, data: { links: shown } } }
+  return { body: { success: true, message: `${countText(found.length, 'link')}.`, data: { links: shown } } }
 }
 
 function contentOf({ campaign_id: campaign, template_id: template }: LinkFields): LinkQuery['content'] {

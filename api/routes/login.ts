@@ -15,6 +15,7 @@ import { route, type AnyRoute } from '#api/http/route.ts'
 import { isForeign } from '#api/http/same-origin.ts'
 import { sessionCookie } from '#api/http/session-cookie.ts'
 import { FOREIGN_LOGIN, startLoginSession } from './login-completion.ts'
+import { countText } from '#src/platform/plural.ts'
 import {
   givenPassword,
   loginEmail,
@@ -154,7 +155,7 @@ const getSessions = route({
       last_used_at: session.lastUsedAt.toISOString(),
       expires_at: session.expiresAt.toISOString(),
     }))
-    return { body: { success: true, message: `${sessions.length} sessions.`, data: { sessions } } }
+    return { body: { success: true, message: `${countText(sessions.length, 'session')}.`, data: { sessions } } }
   },
 })
 
@@ -187,7 +188,13 @@ const endOthers = route({
   errors: [],
   handle: async (ctx, { person }) => {
     const ended = await endSessions(ctx.db, person.userId, person.sessionId)
-    return { body: { success: true, message: `${ended} sessions have ended.`, data: { ended_sessions: ended } } }
+    return {
+      body: {
+        success: true,
+        message: `${countText(ended, 'session has', 'sessions have')} ended.`,
+        data: { ended_sessions: ended },
+      },
+    }
   },
 })
 

@@ -15,6 +15,7 @@ import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { envelope, pagedList, plainResponse, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
+import { countText } from '#src/platform/plural.ts'
 import { roleField, uuidParam } from './person-fields.ts'
 
 const memberSchema = z
@@ -53,7 +54,7 @@ const list = route({
     const found = await listMembers(ctx.db, caller.workspaceId, page)
     const items = found.items.map((member) => presentMember(member, person.userId))
     const data = pageData('members', { ...found, items }, page)
-    return { body: { success: true, message: `${found.total} members.`, data } }
+    return { body: { success: true, message: `${countText(found.total, 'member')}.`, data } }
   },
 })
 

@@ -42,7 +42,10 @@ import { newPassword, OVERLOADED, personName, roleField, userEmail } from './per
 const byToken = z.object({ token: z.string().max(128, 'is too long').meta({ description: 'of the link' }) })
 /** Of one network. */
 const OPENED_LINKS = { max: 100, windowMs: 600_000 }
-const INVALID_LINK = refuse('NOT_FOUND', 'This link was used, was revoked, or is too old. Ask for another.')
+const INVALID_LINK = refuse(
+  'NOT_FOUND',
+  'This link was used, was revoked, or is too old. Ask the sender of the link for a new one.',
+)
 
 async function limitLinks(ctx: ApiContext, address: string): Promise<Refusal | null> {
   const wait = await ctx.attempts.consume(`one-time links ${networkOf(address)}`, OPENED_LINKS)

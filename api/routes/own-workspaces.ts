@@ -6,6 +6,7 @@ import { invalid, refuse } from '#src/platform/errors.ts'
 import { planOf, type ApiContext } from '#api/http/context.ts'
 import { envelope } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
+import { oneOfText } from '#src/platform/choice-text.ts'
 
 /** By plan; a customer does not create workspaces without end. */
 const MAX_BY_PLAN = 100
@@ -47,7 +48,7 @@ const create = route({
       return refuse('FORBIDDEN', 'Only an operator chooses a plan. Repeat the request without plan.')
     const plan = body.plan ?? ctx.config.defaultPlan
     if (!Object.hasOwn(ctx.plans, plan))
-      return invalid([{ path: 'plan', message: `must be one of ${Object.keys(ctx.plans).join(', ')}` }])
+      return invalid([{ path: 'plan', message: oneOfText(Object.keys(ctx.plans), plan) }])
     const id = await createOwnWorkspace(ctx.db, person.userId, { name: body.name, plan })
     const data = { id, name: body.name, plan, role: 'owner' }
     return { body: { success: true, message: 'Workspace created.', data } }

@@ -21,6 +21,7 @@ import { checkSender } from '#api/sending/prepare.ts'
 import { formatIds, readClaim, SCHEDULED_ESTIMATE, send } from '#api/sending/send.ts'
 import { tierName } from '#api/sending/tier.ts'
 import { respondToSend, SENDING_ERRORS, sendingPaths } from './send.ts'
+import { countText } from '#src/platform/plural.ts'
 
 interface ScheduledSend {
   readonly body: SendBody
@@ -131,7 +132,7 @@ export const listScheduledEmails = route({
     return {
       body: {
         success: true,
-        message: `${found.total} scheduled emails.`,
+        message: `${countText(found.total, 'scheduled email')}.`,
         data: pageData('emails', mapPage(found, presentScheduled), page),
       },
     }

@@ -33,6 +33,7 @@ import { nextCursor, pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, pagedList } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 import { NO_AUDIENCE } from './audiences.ts'
 import {
   contactPage,
@@ -98,7 +99,7 @@ const list = route({
     if (isRefusal(page)) return page
     const found = await listSegments(ctx.db, caller.workspaceId, page)
     const data = pageData('segments', mapPage(found, presentSegment), page)
-    return { body: { success: true, message: `${found.total} segments.`, data } }
+    return { body: { success: true, message: `${countText(found.total, 'segment')}.`, data } }
   },
 })
 
@@ -118,7 +119,7 @@ const get = route({
       if (total === null) return TOO_SLOW
       const warnings = await findWarnings(ctx, workspaceId, segment)
       const data = { ...presentSegment(segment), contactCount: total, contact_count: total, warnings }
-      return { body: { success: true, message: `${total} contacts.`, data } }
+      return { body: { success: true, message: `${countText(total, 'contact')}.`, data } }
     }),
 })
 
@@ -173,7 +174,7 @@ const preview = route({
     if (total === null || sample === null) return TOO_SLOW
     const warnings = await findWarnings(ctx, workspaceId, body)
     const data = { count: total, contacts: sample.map(presentSegmentContact), warnings }
-    return { body: { success: true, message: `${total} contacts.`, data } }
+    return { body: { success: true, message: `${countText(total, 'contact')}.`, data } }
   },
 })
 
@@ -208,7 +209,7 @@ const listContacts = route({
       return {
         body: {
           success: true,
-          message: `${contacts.length} contacts.`,
+          message: `${countText(contacts.length, 'contact')}.`,
           data: { ...data, ...nextCursor(position, page) },
         },
       }

@@ -30,6 +30,7 @@ import {
 } from '#api/sending/send.ts'
 import { optionalTier } from '#api/sending/tier.ts'
 import { SENDING_ERRORS, sendingPaths } from './send.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const MAX_MESSAGES = 500
 
@@ -183,7 +184,7 @@ function respondWithResults(results: readonly (SendResult | Refusal)[], source: 
   )
   const head = JSON.stringify({
     success: true,
-    message: `${sent.length} of ${results.length} messages accepted.`,
+    message: `${sent.length} of ${countText(results.length, 'message')} accepted.`,
   }).slice(0, -1)
   const counts = `"total":${results.length},"accepted":${sent.length},"refused":${results.length - sent.length}`
   const body = `${head},"data":{${counts},"results":[${items.join(',')}]}}`

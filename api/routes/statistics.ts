@@ -24,6 +24,7 @@ import type { ApiContext } from '#api/http/context.ts'
 import { type ApiResponse, route, type AnyRoute } from '#api/http/route.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { envelope, timestamp } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 import { ADMIN_LINK_STATISTICS_ROUTES, LINK_STATISTICS_ROUTES } from './link-statistics.ts'
 import { csvResponse, periodFields, readPeriod, type StatisticsRequest, wantsCsv } from './statistics-period.ts'
 
@@ -176,7 +177,7 @@ async function respond(
     totals: report.totals,
     rows: rowsOf(report, zone),
   }
-  return { body: { success: true, message: `${report.rows.length} rows.`, data } }
+  return { body: { success: true, message: `${countText(report.rows.length, 'row')}.`, data } }
 }
 
 function rowsOf({ rows }: Report, zone: string): object[] {

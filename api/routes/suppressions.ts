@@ -19,6 +19,7 @@ import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
 import { time } from '#api/http/time-fields.ts'
+import { countText } from '#src/platform/plural.ts'
 
 export const ACCESS = { admin: 'suppressions:manage' } as const
 const MAX_ADDED = 1000
@@ -194,7 +195,13 @@ const listAll = route({
         ? await listSuppressions(ctx.db, caller.workspaceId, suppressionFilterOf(query), page)
         : onlyPage(await findSuppressions(ctx.db, caller.workspaceId, [one]), page)
     const data = pageData('suppressions', mapPage(found, presentSuppression), page)
-    return { body: { success: true, message: `${found.total} suppressed addresses.`, data } }
+    return {
+      body: {
+        success: true,
+        message: `${countText(found.total, 'suppressed address', 'suppressed addresses')}.`,
+        data,
+      },
+    }
   },
 })
 

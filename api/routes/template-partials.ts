@@ -20,6 +20,7 @@ import { nextCursor, paging, wholeLimit } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 import { templatePaths } from './templates.ts'
 
 const NO_PARTIAL = refuse('NOT_FOUND', 'There is no such partial. List them with list-partials.')
@@ -52,7 +53,7 @@ const list = route({
     if (isRefusal(page)) return page
     const { items, next } = await listPartials(ctx.db, request.caller.workspaceId, page)
     const data = { partials: items.map(presentPartialRow), ...nextCursor(next, page) }
-    return { body: { success: true, message: `${items.length} partials.`, data } }
+    return { body: { success: true, message: `${countText(items.length, 'partial')}.`, data } }
   },
 })
 

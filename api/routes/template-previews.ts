@@ -24,6 +24,7 @@ import { queuedResponse } from '#api/sending/response-schemas.ts'
 import type { SendBody } from '#api/sending/body.ts'
 import { mailbox, mailboxList } from '#api/sending/mailboxes.ts'
 import { readClaim, send } from '#api/sending/send.ts'
+import { countText } from '#src/platform/plural.ts'
 import { respondToSend, SENDING_ERRORS } from './send.ts'
 import { NO_TEMPLATE, templatePaths } from './templates.ts'
 
@@ -148,7 +149,7 @@ const check = route({
       text,
       size,
     }
-    return { body: { success: true, message: `${findings.length} findings.`, data } }
+    return { body: { success: true, message: `${countText(findings.length, 'finding')}.`, data } }
   },
 })
 

@@ -24,6 +24,7 @@ import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 
 export const NO_TEMPLATE = refuse('NOT_FOUND', 'There is no such template. List them with list-templates.')
 const byId = z.object({ id: z.string() })
@@ -82,7 +83,7 @@ const list = route({
     if (isRefusal(page)) return page
     const found = await listTemplates(ctx.db, caller.workspaceId, page)
     const data = pageData('templates', mapPage(found, presentTemplate), page)
-    return { body: { success: true, message: `${found.total} templates.`, data } }
+    return { body: { success: true, message: `${countText(found.total, 'template')}.`, data } }
   },
 })
 
@@ -172,7 +173,7 @@ const listVersionsRoute = route({
     if ((await findTemplate(ctx.db, caller.workspaceId, params.id)) === null) return NO_TEMPLATE
     const found = await listVersions(ctx.db, caller.workspaceId, params.id, page)
     const data = pageData('versions', mapPage(found, presentContent), page)
-    return { body: { success: true, message: `${found.total} versions.`, data } }
+    return { body: { success: true, message: `${countText(found.total, 'version')}.`, data } }
   },
 })
 

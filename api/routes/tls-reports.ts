@@ -13,6 +13,7 @@ import { nextCursor, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, nextCursorField, timestamp, plainResponse } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const post = route({
   name: 'post-tls-report',
@@ -124,7 +125,7 @@ const list = route({
       isFailing: request.query.failing === 'true',
     })
     const data = { reports: items.map(serializeTlsReport), ...nextCursor(next, page) }
-    return { body: { success: true, message: `${items.length} reports.`, data } }
+    return { body: { success: true, message: `${countText(items.length, 'report')}.`, data } }
   },
 })
 

@@ -19,7 +19,9 @@ import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 import { ACCESS, byPath, findOwnEndpoint, NO_ENDPOINT } from './webhooks.ts'
+import { oneOfText } from '#src/platform/choice-text.ts'
 
 const ENDPOINT_DISABLED = refuse('CONFLICT', 'The webhook endpoint is disabled. Enable it first (is_active: true).')
 const NO_DELIVERY = refuse(
@@ -27,7 +29,7 @@ const NO_DELIVERY = refuse(
   'This endpoint has no delivery of this event. List them with list-webhook-deliveries.',
 )
 
-const stateFilter = z.enum(DELIVERY_STATES, `must be one of ${DELIVERY_STATES.join(', ')}`).optional()
+const stateFilter = z.enum(DELIVERY_STATES).optional()
 const eventIdFilter = z
   .string()
   .optional()
@@ -95,7 +97,7 @@ const listDeliveriesRoute = route({
     const filter = { ...page, state: query.state ?? query.status ?? null, eventId: query.event_id }
     const found = await listDeliveries(ctx.db, endpoint, filter)
     const data = pageData('deliveries', mapPage(found, presentDelivery), page)
-    return { body: { success: true, message: `${found.total} deliveries.`, data } }
+    return { body: { success: true, message: `${countText(found.total, 'delivery', 'deliveries')}.`, data } }
   },
 })
 
@@ -128,7 +130,7 @@ const testBody = z
   .transform((given, sink) => {
     const type = given.type ?? given.event ?? null
     if (type === null || isEventType(type)) return { type }
-    sink.addIssue({ code: 'custom', path: ['type'], message: `must be one of ${EVENT_TYPE_NAMES.join(', ')}` })
+    sink.addIssue({ code: 'custom', path: ['type'], message: oneOfText(EVENT_TYPE_NAMES, type) })
     return z.NEVER
   })
 

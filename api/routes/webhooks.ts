@@ -27,6 +27,7 @@ import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
+import { countText } from '#src/platform/plural.ts'
 
 export const ACCESS = { admin: 'webhooks:manage' } as const
 export const byPath = z.object({ id: z.string() })
@@ -137,7 +138,7 @@ const list = route({
     if (query.id !== undefined) return respondWithEndpoint(ctx, caller.workspaceId, query.id)
     const found = await listEndpoints(ctx.db, caller.workspaceId, page)
     const data = pageData('webhooks', mapPage(found, presentEndpoint), page)
-    return { body: { success: true, message: `${found.total} webhook endpoints.`, data } }
+    return { body: { success: true, message: `${countText(found.total, 'webhook endpoint')}.`, data } }
   },
 })
 

@@ -27,6 +27,7 @@ import { isRefusal } from '#api/http/response.ts'
 import { planOf, type ApiContext } from '#api/http/context.ts'
 import type { MessageContent, SendBody } from './body.ts'
 import { loadAttachments } from './load-attachments.ts'
+import { countText } from '#src/platform/plural.ts'
 
 /** A message to send, with its tier and time. */
 export interface SendRequest {
@@ -64,7 +65,10 @@ export function validateCount(ctx: ApiContext, recipients: readonly SubmittedRec
   return recipients.length <= max
     ? null
     : invalid([
-        { path: 'to', message: `to, cc and bcc have ${recipients.length} recipients; at most ${max} in one message` },
+        {
+          path: 'to',
+          message: `to, cc and bcc have ${countText(recipients.length, 'recipient')}; at most ${max} in one message`,
+        },
       ])
 }
 

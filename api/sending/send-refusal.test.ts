@@ -92,7 +92,7 @@ describe('sending', () => {
       assert.deepEqual([over.status, over.body['error'], over.body['reason']], [429, 'RATE_LIMITED', 'quota'])
       assert.match(
         textOf(over.body['message']),
-        /^The plan free allows 1000000 recipients a month; 999999 are used, and this message has 2\./,
+        /^The plan free allows 1,000,000 recipients a month; 999999 are used, and this message has 2\./,
       )
       assert.ok(Number(over.headers.get('retry-after')) > 0)
       assert.deepEqual(quotaOf(over), ['1000000', '1'])

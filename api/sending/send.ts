@@ -19,6 +19,7 @@ import { planOf, type ApiContext } from '#api/http/context.ts'
 import { quotaHeaders } from '#api/http/limit-headers.ts'
 import { isRemote } from './load-attachments.ts'
 import { prepare, type SendRequest } from './prepare.ts'
+import { countText } from '#src/platform/plural.ts'
 
 export interface SendResult {
   /** JSON. */
@@ -140,8 +141,8 @@ interface OverQuota {
 function refuseOverQuota({ plan, quota, used, count }: OverQuota, now: Date): Refusal {
   const end = nextMonth(now)
   const message =
-    `The plan ${plan} allows ${quota} recipients a month; ${used} are used, and this message has ${count}. ` +
-    `The quota starts anew at ${end.toISOString()}, or with a larger plan.`
+    `The plan ${plan} allows ${countText(quota, 'recipient')} a month; ${used} are used, ` +
+    `and this message has ${count}. The quota starts anew at ${end.toISOString()}, or with a larger plan.`
   const refusal = rateLimited('quota', message, Math.ceil((end.getTime() - now.getTime()) / 1000))
   return { ...refusal, headers: quotaHeaders({ quota, used }, now) }
 }

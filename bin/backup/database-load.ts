@@ -15,6 +15,7 @@ import { migrate } from '#src/stores/migrate.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { BackupDescription, Manifest, TableDescription } from './archive-format.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const SCHEMA = 'mailstead_restore'
 const OLD_SCHEMA = 'mailstead_before_restore'
@@ -144,7 +145,8 @@ export class DatabaseLoader {
     for (const [table, count] of Object.entries(rows))
       if ((this.#rows.get(table) ?? 0) !== count)
         throw new UserError(
-          `The backup cannot be used: ${table} has ${this.#rows.get(table) ?? 0} rows instead of ${count}.`,
+          `The backup cannot be used: ${table} has ${countText(this.#rows.get(table) ?? 0, 'row')} ` +
+            `instead of ${count}.`,
           'Use an earlier backup.',
         )
     for (const { name, value, isCalled } of this.#description?.sequences ?? [])

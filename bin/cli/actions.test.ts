@@ -125,6 +125,8 @@ describe('command line', () => {
     [['mkae'], 'unknown action "mkae". Did you mean make?'],
     [['make', '--nme', 'a'], 'unknown option --nme. Did you mean --name?'],
     [['make', '--name'], '--name needs a value'],
+    [['create'], 'unknown action "create"'],
+    [['--name', 'a'], 'an action is missing: write one of make, take, refuse, print, states, break before --name'],
     [['make', '--name', '--big'], '--name needs a value. If --big is the value, write --name=--big'],
   ]
   for (const [args, message] of NEAREST) {
@@ -145,6 +147,8 @@ describe('command line', () => {
     assert.match((await run('box', 'opne', 'x')).err, /unknown action "opne". Did you mean open\?/)
     assert.match((await run('bxo')).err, /unknown action "bxo". Did you mean box\?/)
     assert.match((await run('box')).err, /an action is missing/)
+    // a word of the second level, or what other programs call it
+    assert.match((await run('shut')).err, /unknown action "shut"\. Did you mean box shut\?/)
   })
 
   it('colours results on a terminal only', async () => {

@@ -8,11 +8,44 @@ import { Readable } from 'node:stream'
 import type { AnyRoute, ApiResponse } from '#api/http/route.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { timeText } from '#bin/terminal/time-text.ts'
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { type CliAction, type CommandCall, UsageError } from './call.ts'
 import { withContext } from './context.ts'
 import { requireOneWorkspace } from './find-workspace.ts'
 import { type EndpointInput, openWorkspaceApi, routeNamed, type WorkspaceApi } from './workspace-api.ts'
+import type { Detail } from '#src/platform/errors.ts'
+
+/** Commands that list the ids which an option takes. */
+const LISTS: Readonly<Record<string, string>> = {
+  '--audience': 'audience list',
+  '--template': 'template list',
+  '--campaign': 'campaign list',
+}
+
+/** What is wrong with fields of the endpoint, and what to do next. */
+function invalidText(
+  action: Pick<CliAction, 'options' | 'flags'>,
+  { io }: CommandCall,
+  details: readonly Detail[],
+): string {
+  const problems = details.map(({ path, message }) => {
+    const option = optionNamed(action, path)
+    const list = message === 'must be a UUID' ? LISTS[option] : undefined
+    return list === undefined ? `${option} ${message}`.trim() : `${option} must be an id: mailstead ${list} shows them`
+  })
+  return `${problems.join('\n')}\nSee mailstead ${io.command ?? ''} --help`
+}
+
+/** How an action calls a field of its endpoint: `audience_id` is `--audience`, and `body` is `--body-file`. */
+export function optionNamed({ options = [], flags = [] }: Pick<CliAction, 'options' | 'flags'>, path: string): string {
+  const field = path
+    .replace(/\..*/, '')
+    .replace(/_/g, '-')
+    .replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  const names = [field, field.replace(/-id$/, ''), `${field}-file`, field.replace(/-types$/, 's')]
+  const option = names.find((name) => options.includes(name) || flags.includes(name))
+  return option === undefined ? path : `--${option}`
+}
 
 /** The `data` of an answer. */
 export type AnswerData = Readonly<Record<string, unknown>>
@@ -42,7 +75,7 @@ export function apiAction({ routes, route, input, text, followUp, ...action }: A
       const request = input(call)
       return withContext(call.io, async (ctx) => {
         const workspace = await requireOneWorkspace(ctx.db, call.option('workspace'))
-        const api = openWorkspaceApi(ctx, workspace)
+        const api = openWorkspaceApi(ctx, workspace, (details) => invalidText(action, call, details))
         try {
           const response = await api.call(routeNamed(await routes(), route), request)
           if (response.body instanceof Readable) return await printStream(call, response.body)

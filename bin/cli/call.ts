@@ -5,6 +5,7 @@
 import { colourError, colourResult } from '#bin/terminal/colours.ts'
 import { createProgress, type Progress } from '#bin/terminal/progress.ts'
 import { explained } from '#bin/supervisor/user-error.ts'
+import { oneOfText } from '#src/platform/choice-text.ts'
 
 /** The environment and output of a command; tests pass their own. */
 export interface CommandIo {
@@ -87,6 +88,12 @@ export class CommandCall {
     throw new UsageError(`--${name} must be a number from 1 to ${most}`)
   }
 
+  /** One of the choices, or `byDefault` without the option. @throws UsageError */
+  choice<T extends string>(name: string, choices: readonly T[], byDefault?: T): T {
+    const text = byDefault === undefined ? this.required(name) : (this.option(name) ?? byDefault)
+    return choose(`--${name}`, choices, text)
+  }
+
   has(flag: string): boolean {
     return this.values[flag] === true
   }
@@ -109,6 +116,13 @@ export class CommandCall {
   progress(): Progress {
     return createProgress(this.io, this.io.isInteractive ?? false)
   }
+}
+
+/** `what` names the value, such as `--type`. @throws UsageError */
+export function choose<T extends string>(what: string, choices: readonly T[], text: string): T {
+  const chosen = choices.find((choice) => choice === text)
+  if (chosen === undefined) throw new UsageError(`${what} ${oneOfText(choices, text)}`)
+  return chosen
 }
 
 /** Replaces all control characters except line breaks and tabs, wherever the text comes from. */

@@ -4,9 +4,10 @@
  */
 import { Command, CommanderError } from 'commander'
 import { heading, typed } from '#bin/terminal/colours.ts'
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { type CliAction, type CliActions, CommandCall, type CommandIo, UsageError } from './call.ts'
 import { describeOption } from './option-table.ts'
+import { nearestName } from '#src/platform/nearest-name.ts'
 
 /** What the arguments ask for: an action with its call, or help, which is printed already. */
 export type Parsed = { readonly kind: 'help' } | { readonly kind: 'call'; readonly run: () => Promise<number> }
@@ -29,6 +30,7 @@ export function parseActions(command: string, actions: CliActions, args: readonl
   }
   const action = findAction(actions, args)
   if (action !== null) refuseMissingValues(action, args)
+  else refuseUnknownAction(Object.keys(actions), args)
   parse(group, args)
   return parsed
 }
@@ -147,6 +149,30 @@ function configure(command: Command, usage: string, io: CommandIo): Command {
 /** The examples at the end of a help text. */
 export function exampleText(examples: readonly string[]): string {
   return `${heading('Examples:')}\n${examples.map((example) => `  ${typed(`$ ${example}`)}`).join('\n')}\n`
+}
+
+/** What other programs call an action. */
+const SYNONYMS: readonly (readonly string[])[] = [
+  ['add', 'create', 'new', 'register', 'save', 'set', 'join'],
+  ['remove', 'delete', 'rm', 'drop', 'deactivate', 'unset', 'cancel', 'forget'],
+  ['list', 'ls', 'status'],
+  ['show', 'get', 'info', 'view', 'explain'],
+  ['update', 'edit', 'change', 'set'],
+]
+
+/** Names all actions that a wrong first word may mean. Near misses within a subcommand are found by commander. */
+function refuseUnknownAction(names: readonly string[], [word = '']: readonly string[]): void {
+  if (word === '' || word === '-h' || word === '--help') return
+  const firsts = [...new Set(names.map((name) => name.split(' ')[0] ?? ''))]
+  if (word.startsWith('-'))
+    throw new UsageError(`an action is missing: write one of ${firsts.join(', ')} before ${word}`)
+  if (firsts.includes(word)) return
+  const others = SYNONYMS.filter((row) => row.includes(word)).flat()
+  const nearest = nearestName(word, firsts)
+  const meant =
+    nearest !== null ? [nearest] : names.filter((name) => [word, ...others].includes(name.split(' ').at(-1) ?? ''))
+  const hint = meant.length === 0 ? '' : `. Did you mean ${meant.join(' or ')}?`
+  throw new UsageError(`unknown action ${JSON.stringify(word)}${hint}`)
 }
 
 function parse(command: Command, args: readonly string[]): void {

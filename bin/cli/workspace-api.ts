@@ -43,21 +43,24 @@ export interface WorkspaceApi {
   close(): Promise<void>
 }
 
-export function openWorkspaceApi(ctx: Context, workspace: Workspace): WorkspaceApi {
+/** `textOf` explains invalid fields of the endpoint in the words of the command. */
+export function openWorkspaceApi(ctx: Context, workspace: Workspace, textOf: DetailText): WorkspaceApi {
   const opened = createCommandContext(ctx)
   const caller = callerOf(workspace)
   return {
     async call(route, input) {
       const refusal = route.needsLaunch === true ? checkPlan(opened.api, caller) : null
-      if (refusal !== null) throw refusalError(refusal)
+      if (refusal !== null) throw refusalError(refusal, textOf)
       if (route.method !== 'GET') await awaitRedis(opened.api.redis)
-      const result = await route.handle(opened.api, requestOf(route, caller, input))
-      if (isRefusal(result)) throw refusalError(result)
+      const result = await route.handle(opened.api, requestOf(route, caller, input, textOf))
+      if (isRefusal(result)) throw refusalError(result, textOf)
       return result
     },
     close: () => opened.close(),
   }
 }
+
+export type DetailText = (details: readonly Detail[]) => string
 
 /** Finds an endpoint by its name in the routes of a file. */
 export function routeNamed(routes: readonly AnyRoute[], name: string): AnyRoute {
@@ -83,7 +86,12 @@ function callerOf({ id, plan, replyTo }: Workspace): Caller {
 }
 
 /** @throws UserError if the input is invalid. */
-function requestOf(route: AnyRoute, caller: Caller, { params, query, body, file }: EndpointInput): AnyRequest {
+function requestOf(
+  route: AnyRoute,
+  caller: Caller,
+  { params, query, body, file }: EndpointInput,
+  textOf: DetailText,
+): AnyRequest {
   const details: Detail[] = []
   const read = (schema: AnyRoute['body'], value: unknown): unknown => {
     if (schema === undefined) return undefined
@@ -97,7 +105,7 @@ function requestOf(route: AnyRoute, caller: Caller, { params, query, body, file 
     query: read(route.query, withoutNulls(query ?? {})),
     body: file === undefined ? read(route.body, body) : undefined,
   }
-  if (details.length > 0) throw UserError.of(detailText(details))
+  if (details.length > 0) throw UserError.of(textOf(details))
   return {
     ...inputs,
     id: newId(),
@@ -116,12 +124,8 @@ function withoutNulls(values: Readonly<Record<string, unknown>>): Record<string,
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null && value !== undefined))
 }
 
-function refusalError({ message, details }: Refusal): UserError {
-  return UserError.of(details === undefined || details.length === 0 ? message : detailText(details))
-}
-
-function detailText(details: readonly Detail[]): string {
-  return details.map(({ path, message }) => (path === '' ? message : `${path} ${message}`)).join('\n')
+function refusalError({ message, details }: Refusal, textOf: DetailText): UserError {
+  return UserError.of(details === undefined || details.length === 0 ? message : textOf(details))
 }
 
 /** Parts of the context that no endpoint of a command uses. */

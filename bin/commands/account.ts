@@ -125,7 +125,7 @@ const ACTIONS: CliActions = {
             row.name,
           ]),
         )
-        return call.respond(text, rows.map(toJson))
+        return call.respond(rows.length === 0 ? 'No connected accounts.' : text, rows.map(toJson))
       }),
   },
 }

@@ -11,6 +11,8 @@ import { type EncryptionKey, generateKeyFile, readPassphraseFile } from '#bin/ba
 import { openTarget, STDOUT } from '#bin/backup/storage.ts'
 import { reasonOf, UserError } from '#bin/supervisor/user-error.ts'
 import { type Config, loadConfig } from '#config/load.ts'
+import { countText } from '#src/platform/plural.ts'
+import { timeText } from '#bin/terminal/time-text.ts'
 
 const ACTION: CliAction = {
   summary: 'back up database, keys and settings to a file, a pipe or S3, encrypted, while everything runs',
@@ -91,7 +93,7 @@ function report(call: CommandCall, result: BackupResult, isPiped: boolean): numb
   const { snapshotAt, target, bytes, rows, isEncrypted, hasKeys, recordError } = result
   const json = { target, snapshot_at: snapshotAt, bytes, rows, encrypted: isEncrypted, has_master_keys: hasKeys }
   const text =
-    `${target}: ${bytes} bytes, ${rows} rows, all changes until ${snapshotAt.toISOString()}.` +
+    `${target}: ${countText(bytes, 'byte')}, ${countText(rows, 'row')}, all changes until ${timeText(snapshotAt)}.` +
     (hasKeys ? '' : ' The master keys are not in it: MASTER_KEY_COMMAND has them.')
   if (recordError !== null) call.io.err(`The backup was made, but not recorded for doctor: ${reasonOf(recordError)}\n`)
   if (!isEncrypted) call.io.err('The backup is not encrypted, and contains the keys and secrets.\n')

@@ -1,7 +1,7 @@
 /**
  * `mailstead bounces`: received bounces and complaints, suppressions on hold, and a review of suppressions by bounces.
  */
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { runActions } from '#bin/cli/actions.ts'
 import { type CliAction, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'

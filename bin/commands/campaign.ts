@@ -16,7 +16,7 @@ import {
 } from '#bin/cli/api-action.ts'
 import { runActions } from '#bin/cli/actions.ts'
 import type { CliAction, CliActions, CommandCall, CommandIo } from '#bin/cli/call.ts'
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 
 const routes: RouteLoader = () => import('#api/routes/campaigns.ts').then((module) => module.CAMPAIGN_ROUTES)
@@ -58,7 +58,7 @@ const ACTIONS: CliActions = {
       'campaigns',
       [
         ['ID', 'id'],
-        ['STATUS', 'status'],
+        ['STATE', 'status'],
         ['SCHEDULED', 'scheduled_at'],
         ['STARTED', 'started_at'],
         ['NAME', 'name'],

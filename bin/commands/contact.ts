@@ -22,7 +22,7 @@ import {
 import { runActions } from '#bin/cli/actions.ts'
 import type { CliActions, CommandCall, CommandIo } from '#bin/cli/call.ts'
 import { routeNamed, type WorkspaceApi } from '#bin/cli/workspace-api.ts'
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const routes: RouteLoader = () => import('#api/routes/contacts.ts').then((module) => module.CONTACT_ROUTES)
 const imports: RouteLoader = () => import('#api/routes/contact-imports.ts').then((module) => module.IMPORT_ROUTES)
@@ -47,9 +47,9 @@ const ACTIONS: CliActions = {
       'contacts',
       [
         ['ID', 'id'],
+        ['STATE', 'status'],
         ['EMAIL', 'email'],
         ['NAME', (row) => [row['first_name'], row['last_name']].filter(Boolean).join(' ')],
-        ['STATUS', 'status'],
       ],
       'No contacts.',
     ),
@@ -129,7 +129,7 @@ const ACTIONS: CliActions = {
       'imports',
       [
         ['ID', 'id'],
-        ['STATUS', 'status'],
+        ['STATE', 'status'],
         ['PROGRESS', (row) => `${Math.floor(Number(row['progress']) * 100)}%`],
         ['CREATED', 'created_at'],
         ['ROWS', (row) => valueText((row['rows'] as AnswerData)['read'])],

@@ -18,6 +18,7 @@ import { openLog } from '#src/platform/log.ts'
 import { listInbox } from '#src/sandbox/inbox.ts'
 import { provision } from './first-run.ts'
 import { watchForStop } from './stop-signal.ts'
+import { refuseArguments } from '#bin/cli/no-arguments.ts'
 
 /** Retries that take minutes take seconds here. */
 const RETRY_SCALE = '0.02'
@@ -64,10 +65,8 @@ interface WebhookEvent {
 }
 
 export async function run(args: string[]): Promise<number> {
-  if (args.length > 0) {
-    process.stderr.write('Usage: mailstead demo\n')
-    return args[0] === '--help' ? 0 : 2
-  }
+  const refused = refuseArguments('demo', args)
+  if (refused !== null) return refused
   const dataDir = mkdtempSync(join(tmpdir(), 'mailstead-demo-'))
   chmodSync(dataDir, 0o711) // as root, PostgreSQL runs as another user, which must enter this folder
   const stop = watchForStop()

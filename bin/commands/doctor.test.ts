@@ -105,7 +105,7 @@ describe('mailstead doctor', () => {
     const { of, todo } = await examine()
     assert.strictEqual(
       of('return-path'),
-      'ok: 1 of 1 verified domains send with the return-path of this server: sealed.example',
+      'ok: of 1 verified domain, 1 without a return-path of its own (MAIL FROM): sealed.example',
     )
     assert.match(todo('return-path'), /publish the MX and TXT records of bounce\.sealed\.example/)
     await setTo(`mail_from_status = 'verified'`)

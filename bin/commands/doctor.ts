@@ -32,6 +32,7 @@ import { UserError } from '#bin/supervisor/user-error.ts'
 import { type Config, loadConfig } from '#config/load.ts'
 import { openDb } from '#src/stores/db.ts'
 import { UnsuitableStoreError } from '#src/stores/store-errors.ts'
+import { countText } from '#src/platform/plural.ts'
 
 export const CHECKS: readonly DoctorCheck[] = [
   NODE,
@@ -63,6 +64,10 @@ export const CHECKS: readonly DoctorCheck[] = [
   ...EGRESS,
 ]
 const DEFAULT_TIMEOUT_MS = 10_000
+/** Each check uses one connection at a time: on a busy server, a check must not fail because others have them all. */
+const AT_ONCE = 12
+const TRY_AGAIN =
+  'run mailstead doctor again; if the check fails again, see the load and the logs of PostgreSQL and Redis'
 /** A person waits for the result, and a store that takes longer for these statements is a finding. */
 const PATIENCE_MS = { urgent: 5000, normal: 5000, bulk: 5000 }
 
@@ -90,7 +95,7 @@ export function run(args: string[], io?: CommandIo): Promise<number> {
 }
 
 async function runDoctor(call: CommandCall, config: Config, databaseUrl: string): Promise<number> {
-  const db = openDb(databaseUrl, pino({ level: 'silent' }), 2, PATIENCE_MS)
+  const db = openDb(databaseUrl, pino({ level: 'silent' }), AT_ONCE, PATIENCE_MS)
   try {
     const error: unknown = await db.query('SELECT 1').then(
       () => null,
@@ -126,26 +131,26 @@ function findRedisUrl(config: Config): string | null {
 type NamedResults = readonly (CheckResult & { readonly name: string; readonly guide: string })[]
 
 async function runChecks(context: CheckContext): Promise<NamedResults> {
-  return Promise.all(
-    CHECKS.map(async (check) => ({
-      name: check.name,
-      ...(await runCheck(check, context)),
-      guide: guideOf(check.name),
-    })),
-  )
+  const results: (CheckResult | undefined)[] = CHECKS.map(() => undefined)
+  const waiting = CHECKS.entries()
+  const runWaiting = async (): Promise<void> => {
+    for (const [i, check] of waiting) results[i] = await runCheck(check, context)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, runWaiting))
+  return CHECKS.flatMap(({ name }, i) => {
+    const result = results[i]
+    return result === undefined ? [] : [{ name, ...result, guide: guideOf(name) }]
+  })
 }
 
 async function runCheck(check: DoctorCheck, context: CheckContext): Promise<CheckResult> {
   const { promise: late, resolve } = Promise.withResolvers<CheckResult>()
   const ms = check.withinMs ?? DEFAULT_TIMEOUT_MS
-  const timer = setTimeout(
-    () => resolve(failed(`no answer within ${ms / 1000} s`, 'check the load and the log of that service')),
-    ms,
-  )
+  const timer = setTimeout(() => resolve(failed(`no answer within ${ms / 1000} s`, TRY_AGAIN)), ms)
   try {
     return await Promise.race([check.run(context), late])
   } catch (error) {
-    return failed(messageOf(error), 'check the log of that service')
+    return failed(messageOf(error), TRY_AGAIN)
   } finally {
     clearTimeout(timer)
   }
@@ -161,14 +166,17 @@ function report(call: CommandCall, results: NamedResults, { publicUrl }: Config)
   const verdict = verdictOf(failures, count('warning'))
   const checks = results.map((result) => ({ ...result, guide_url: guideUrlOf(result.name, publicUrl) }))
   const where = `Guides: ${publicUrl}/docs/guides/going-live and the other pages that are named.`
-  call.respond(`${tableText(['', 'CHECK', ''], rows)}\n\n${where}\n\n${verdict}`, { ok: failures === 0, checks })
+  call.respond(`${tableText(['RESULT', 'CHECK', 'FINDING'], rows)}\n\n${where}\n\n${verdict}`, {
+    ok: failures === 0,
+    checks,
+  })
   return failures === 0 ? 0 : 1
 }
 
 /** A warning is something to do: nothing below it may say that all is well. */
 function verdictOf(failures: number, warnings: number): string {
-  const failing = failures === 1 ? 'One check failed' : `${failures} checks failed`
-  const warned = warnings === 1 ? 'one warning' : `${warnings} warnings`
+  const failing = failures === 1 ? 'One check failed' : `${countText(failures, 'check')} failed`
+  const warned = warnings === 1 ? 'one warning' : countText(warnings, 'warning')
   if (failures > 0 && warnings > 0) return `${failing}, and there ${warnings === 1 ? 'is' : 'are'} ${warned}.`
   if (failures > 0) return `${failing}.`
   return warnings > 0 ? `There ${warnings === 1 ? 'is' : 'are'} ${warned}: do what follows →.` : 'No check failed.'

@@ -1,7 +1,7 @@
 /** `mailstead domain`: sending domains, their DNS records, verification and DKIM key rotation. */
 import { runActions } from '#bin/cli/actions.ts'
-import { type CliActions, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
-import { countText } from '#bin/terminal/plural.ts'
+import { choose, type CliActions, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
+import { countText } from '#src/platform/plural.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { requireWorkspace } from '#bin/cli/find-workspace.ts'
@@ -19,6 +19,7 @@ import { recommendationsOf } from '#src/domains/recommendations.ts'
 import { rotateDkimKeys } from '#src/domains/key-rotation.ts'
 import { type Verification, verifyDomain } from '#src/domains/verify-domain.ts'
 import { isUuid } from '#src/platform/id.ts'
+import { timeText } from '#bin/terminal/time-text.ts'
 
 const MAX_LISTED = 10_000
 
@@ -97,7 +98,7 @@ const ACTIONS: CliActions = {
         if (kind === 'too-soon')
           return call.fail(
             `The previous keys of ${domain.domain} still verify mail in transit.`,
-            `Run this again after ${new Date(rotation.untilMs).toISOString().slice(0, 10)}.`,
+            `Run this again after ${timeText(new Date(rotation.untilMs))}.`,
           )
         const head = kind === 'begun' ? 'New DKIM keys are created.' : 'A key rotation is in progress.'
         const what =
@@ -157,11 +158,11 @@ const ACTIONS: CliActions = {
           MAX_LISTED,
         )
         const text = tableText(
-          ['ID', 'WORKSPACE', 'STATUS', 'DOMAIN'],
+          ['ID', 'WORKSPACE', 'STATE', 'DOMAIN'],
           rows.map((row) => [row.id, row.workspaceId, row.status, row.domain]),
         )
         return call.respond(
-          text,
+          rows.length === 0 ? 'No sending domains.' : text,
           rows.map((row) => toJson(row, config)),
         )
       }),
@@ -179,9 +180,7 @@ function readName(text: string): string {
 }
 
 function readRegion(text: string | null): Region {
-  const region = REGION_NAMES.find((one) => one === (text ?? DEFAULT_REGION))
-  if (region === undefined) throw new UsageError(`--region is one of ${REGION_NAMES.join(', ')}`)
-  return region
+  return choose('--region', REGION_NAMES, text ?? DEFAULT_REGION)
 }
 
 /** Several workspaces may have added the same name; then --workspace is required. */

@@ -2,7 +2,7 @@
  * Formats the mail of the sandbox inbox as a table row, as a page and as JSON. Pure. Mail is untrusted: control
  * characters, such as terminal escapes, are removed.
  */
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { shortTimeText, timeText } from '#bin/terminal/time-text.ts'
 import type { ParsedMail } from 'mailparser'
 import { hexOf } from '#src/platform/id.ts'

@@ -12,10 +12,11 @@ import { parseNetwork } from '#src/auth/key-networks.ts'
 import { replaceKeyPrefix, resolveKeyPrefix } from '#src/auth/key-prefix.ts'
 import { createKey, type CreatedKey } from '#src/auth/keys.ts'
 import { changeKey } from '#src/auth/managed-keys.ts'
-import { ALL_SCOPES, parseScopes, type KeyScope } from '#src/auth/scopes.ts'
+import { ALL_SCOPES, parseScopes, wrongScopesText, type KeyScope } from '#src/auth/scopes.ts'
 import type { Context } from '#src/context.ts'
 import { findDomain } from '#src/domains/domains.ts'
 import { isUuid } from '#src/platform/id.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const MAX_LISTED = 10_000
 
@@ -79,7 +80,7 @@ const ACTIONS: CliActions = {
           ]),
         )
         return call.respond(
-          text,
+          rows.length === 0 ? 'No API keys.' : text,
           rows.map((row) => ({
             id: row.id,
             workspace_id: row.workspaceId,
@@ -186,8 +187,7 @@ function readPrefix(text: string): string {
 }
 
 function readKeyOptions(call: CommandCall): KeyOptions {
-  const kind = call.required('type')
-  if (kind !== 'admin' && kind !== 'regular') throw new UsageError('--type is admin or regular')
+  const kind = call.choice('type', ['admin', 'regular'])
   const foreign = (kind === 'admin' ? (['domain', 'account'] as const) : (['scopes'] as const)).find(
     (option) => call.option(option) !== null,
   )
@@ -200,7 +200,7 @@ function readKeyOptions(call: CommandCall): KeyOptions {
   if (account !== null && !isUuid(account))
     throw new UsageError(`${JSON.stringify(account)} is not an account id; see mailstead account list`)
   const scopes = parseScopes(call.option('scopes') ?? 'all')
-  if (scopes === null) throw new UsageError(`--scopes must be all, or a list of ${ALL_SCOPES.join(',')}`)
+  if (scopes === null) throw new UsageError(`--scopes ${wrongScopesText(call.option('scopes') ?? '')}`)
   return {
     workspace: call.required('workspace'),
     kind,
@@ -273,7 +273,7 @@ async function requireDomainId({ db }: Pick<Context, 'db'>, workspaceId: string,
 function describeRefusal(refusal: Exclude<CreatedKey, { kind: 'created' }>): readonly [problem: string, next: string] {
   if (refusal.kind === 'too-many-admin-keys') {
     return [
-      `The workspace has the maximum of ${refusal.max} admin keys.`,
+      `The workspace has the maximum of ${countText(refusal.max, 'admin key')}.`,
       'Deactivate one first: mailstead key list, mailstead key deactivate ID',
     ]
   }

@@ -9,7 +9,7 @@ import { createGunzip } from 'node:zlib'
 import { runAction } from '#bin/cli/actions.ts'
 import type { CliAction, CommandCall, CommandIo } from '#bin/cli/call.ts'
 import { withContext } from '#bin/cli/context.ts'
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { timeText } from '#bin/terminal/time-text.ts'
 import { reasonOf, UserError } from '#bin/supervisor/user-error.ts'
@@ -126,8 +126,9 @@ function report(call: CommandCall, { since, lost, sent, settled }: Findings): nu
       ? `${countText(settled, 'recipient')} settled: they are not sent again.`
       : sent.length === 0
         ? ''
-        : `${countText(sent.length, 'waiting recipient')} were sent already. Settle them before you resume: add --yes.`
-  const parts = [`The database lacks changes since ${since.toISOString()}.`, lostText, sentText].filter(Boolean)
+        : `${countText(sent.length, 'waiting recipient was', 'waiting recipients were')} sent already. ` +
+          'Settle them before you resume: add --yes.'
+  const parts = [`The database lacks changes since ${timeText(since)}.`, lostText, sentText].filter(Boolean)
   return call.respond(parts.join('\n\n'), {
     since,
     lost: lost.map(({ messageId, ...rest }) => ({ message_id: messageId, ...rest })),

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { main, ROLE_NAMES } from '#mta/main.ts'
 import { KEY_ROLES, type KeyRole } from '#src/crypto/purposes.ts'
 import { runRoles } from './restricted-role.ts'
+import { meantText } from '#src/platform/choice-text.ts'
 
 const DEFAULT_ROLE = 'outbound'
 
@@ -38,7 +39,7 @@ function readOptions(args: string[]): Options | string {
       .map((role) => role.trim())
       .filter((role) => role !== '')
     const unknown = roles.find((role) => !ROLE_NAMES.includes(role))
-    if (unknown !== undefined) return `unknown role ${JSON.stringify(unknown)}`
+    if (unknown !== undefined) return `unknown role ${JSON.stringify(unknown)}${meantText(ROLE_NAMES, unknown)}`
     const known = roles.flatMap((name) => KEY_ROLES.find((role) => role === name) ?? [])
     return known.length === 0 ? 'no role given' : { roles: known, anyPort: values['any-port'] }
   } catch (error) {

@@ -1,5 +1,5 @@
 /** `mailstead notices`: problems that only the operator can fix, newest first; `ack` acknowledges them. */
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { operatorName } from '#bin/cli/operator-name.ts'
 import { runAction, runActions } from '#bin/cli/actions.ts'
 import { type CliAction, type CliActions, type CommandIo, UsageError } from '#bin/cli/call.ts'

@@ -170,11 +170,11 @@ describe("the operator's commands", () => {
 
   const WRONG: readonly [run: CommandMain, args: readonly string[], message: RegExp][] = [
     [workspace, ['create'], /--name is missing/],
-    [workspace, ['create', '--name', 'x', '--plan', 'gold'], /unknown plan "gold"; plans are free, launch/],
+    [workspace, ['create', '--name', 'x', '--plan', 'gold'], /--plan must be one of free, /],
     [workspace, ['create', '--name', 'a\nb'], /control character/],
     [workspace, ['create', '--name', 'x'.repeat(256)], /255/],
     [key, ['create', '--type', 'admin'], /--workspace is missing/],
-    [key, ['create', '--workspace', 'w', '--type', 'root'], /--type is admin or regular/],
+    [key, ['create', '--workspace', 'w', '--type', 'root'], /--type must be one of admin, regular/],
     [key, ['create', '--workspace', 'w', '--type', 'regular'], /--domain is missing/],
     [
       key,
@@ -204,7 +204,7 @@ describe("the operator's commands", () => {
     ],
     [key, ['deactivate', 'x'], /is not a key id/],
     [domain, ['add', '--workspace', 'w', 'no domain'], /is not a valid domain/],
-    [domain, ['add', '--workspace', 'w', 'a.example', '--region', 'moon'], /--region is one of us-east-1/],
+    [domain, ['add', '--workspace', 'w', 'a.example', '--region', 'moon'], /--region must be one of us-east-1/],
     [domain, ['verify'], /an argument is missing/],
     [runMigrate, ['now'], /"now" is one argument too many/],
   ]

@@ -3,7 +3,7 @@
  * combine; without one an action applies to all mail. The endpoints below /admin call the same functions. A long action
  * reports its progress; the worker completes one that is interrupted.
  */
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { timeText } from '#bin/terminal/time-text.ts'
 import { operatorName } from '#bin/cli/operator-name.ts'
 import { runActions } from '#bin/cli/actions.ts'

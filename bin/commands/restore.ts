@@ -11,6 +11,8 @@ import { writeFiles } from '#bin/backup/installation-files.ts'
 import { restoreBackup, type RestoreResult, type VerifiedBackup, verifyBackup } from '#bin/backup/restore.ts'
 import { openSource } from '#bin/backup/storage.ts'
 import { type Config, loadConfig } from '#config/load.ts'
+import { countText } from '#src/platform/plural.ts'
+import { timeText } from '#bin/terminal/time-text.ts'
 
 const ACTION: CliAction = {
   summary: 'verify a backup, and restore database and keys from it',
@@ -79,7 +81,7 @@ function reportVerified(call: CommandCall, name: string, backup: VerifiedBackup,
   const { snapshotAt, version, node } = backup.description
   const files = folder === null ? '' : `\nIts keys and settings are in ${folder}.`
   return call.respond(
-    `${name} is complete: ${rowsOf(backup)} rows, all changes until ${snapshotAt}, ` +
+    `${name} is complete: ${countText(rowsOf(backup), 'row')}, all changes until ${timeText(new Date(snapshotAt))}, ` +
       `made by Mailstead ${version} on ${node}.${files}`,
     { source: name, snapshot_at: snapshotAt, version, node, rows: rowsOf(backup), encrypted: backup.isEncrypted },
   )
@@ -89,7 +91,8 @@ function reportRestored(call: CommandCall, backup: VerifiedBackup, result: Resto
   const { snapshotAt } = backup.description
   const { isSuspended, keys, keptKeys } = result
   const lines = [
-    `Restored ${rowsOf(backup)} rows: the database has all changes until ${snapshotAt}.`,
+    `Restored ${countText(rowsOf(backup), 'row')}: the database has all changes until ` +
+      `${timeText(new Date(snapshotAt))}.`,
     keys === 'present' ? 'The master keys were here already.' : 'The master keys of the backup are in their place.',
     ...(keptKeys === null ? [] : [`The keys that were here are in ${keptKeys}.`]),
     `The settings of the backup are in ${settings}. They name the stores of the old installation: compare them.`,

@@ -18,6 +18,7 @@ import {
   type RuleSubject,
   saveRule,
 } from '#src/retention/periods.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const DAY_MS = 24 * 3600 * 1000
 
@@ -63,7 +64,7 @@ const ACTIONS: CliActions = {
         const rows = [['settings', ...PERIOD_NAMES.map((name) => String(defaults[name]))], ...rules.map(ruleCells)]
         const late = overdue
           .filter(({ lateMs }) => lateMs > 0)
-          .map(({ what, lateMs }) => `Overdue: ${what}, by ${(lateMs / DAY_MS).toFixed(1)} days.`)
+          .map(({ what, lateMs }) => `Overdue: ${what}, by ${countText(Math.ceil(lateMs / DAY_MS), 'day')}.`)
         const text = [tableText(['DAYS OF', 'BODIES', 'EVENTS', 'MESSAGES'], rows), ...late]
         if (late.length === 0) text.push('Nothing is overdue.')
         return call.respond(text.join('\n'), {

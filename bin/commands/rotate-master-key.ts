@@ -7,7 +7,7 @@ import { runActions } from '#bin/cli/actions.ts'
 import { UsageError, type CliActions, type CommandCall, type CommandIo } from '#bin/cli/call.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { loadConfig, type Config } from '#config/load.ts'
 import {
   generateMasterKey,

@@ -112,7 +112,7 @@ function report(call: CommandCall, { file, kept, findings }: SetupResult): numbe
   const text = [
     `${file} is written, readable by its owner only.`,
     ...(kept === null ? [] : [`The old file is ${kept}.`]),
-    ...(rows.length === 0 ? [] : ['', tableText(['', 'CHECK', ''], rows)]),
+    ...(rows.length === 0 ? [] : ['', tableText(['RESULT', 'CHECK', 'FINDING'], rows)]),
     '',
     ...(held ? ['Campaigns are held back until what failed is fixed; other mail is sent.'] : []),
     'Start Mailstead, or restart it, and check it: mailstead doctor',

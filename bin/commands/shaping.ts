@@ -1,5 +1,5 @@
 /** `mailstead shaping`: validates the shaping file, replays past replies against it, and lists and ends suspensions. */
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { readFileSync } from 'node:fs'
 import { runActions } from '#bin/cli/actions.ts'
 import { type CliActions, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'

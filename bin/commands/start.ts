@@ -27,6 +27,7 @@ import { offerFirstAccount } from './first-operator.ts'
 import { agreeOnInstallation, printBanner, provision } from './first-run.ts'
 import { reportWhatIsMissing } from './live-report.ts'
 import { aborted, watchForStop } from './stop-signal.ts'
+import { refuseArguments } from '#bin/cli/no-arguments.ts'
 
 /** How long to wait for an external PostgreSQL. */
 const DATABASE_WAIT_MS = 60_000
@@ -35,10 +36,8 @@ const READY_WAIT_MS = 60_000
 const REQUEST_TIMEOUT_MS = 5000
 
 export async function run(args: string[]): Promise<number> {
-  if (args.length > 0) {
-    process.stderr.write('Usage: mailstead start   (settings come from the environment: docs/reference/settings.md)\n')
-    return args[0] === '--help' ? 0 : 2
-  }
+  const refused = refuseArguments('start', args)
+  if (refused !== null) return refused
   process.title = 'bin/mailstead start'
   const stop = watchForStop(() => process.exit(130))
   // after the terminal has closed, writes fail, but everything must still stop in order

@@ -17,7 +17,7 @@ import {
 } from '#bin/cli/api-action.ts'
 import { runActions } from '#bin/cli/actions.ts'
 import { type CliActions, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 
 const routes: RouteLoader = () => import('#api/routes/templates.ts').then((module) => module.TEMPLATE_ROUTES)

@@ -4,7 +4,7 @@
  */
 import { domainToASCII } from 'node:url'
 import { runActions } from '#bin/cli/actions.ts'
-import { type CliAction, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
+import { choose, type CliAction, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { listTlsRules, removeTlsRule, setTlsRule, TLS_LEVELS } from '#src/operator/tls-rules.ts'
@@ -42,8 +42,7 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
     run: (call) =>
       withContext(call.io, async ({ db }) => {
         const domain = readDomain(call)
-        const level = TLS_LEVELS.find((known) => known === call.argument(1))
-        if (level === undefined) throw new UsageError(`the level is one of ${TLS_LEVELS.join(', ')}`)
+        const level = choose('the level', TLS_LEVELS, call.argument(1))
         await setTlsRule(db, { domain, level })
         return call.respond(`TLS with ${domain} is ${level}.`, { domain, level })
       }),

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { runAction } from '#bin/cli/actions.ts'
 import { type CliAction, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { explainDatabase, withDatabase } from '#bin/cli/context.ts'
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { loadConfig } from '#config/load.ts'
 import { isFinished, planUpgrade, type PlannedMigration, type UpgradePlan } from '#src/operator/upgrade-plan.ts'
 import { openLog } from '#src/platform/log.ts'
@@ -59,7 +59,7 @@ function describeMigration(one: PlannedMigration, rows: number | null): string[]
     one.blocksMs === null || rows === null
       ? 'it blocks for at most 0.7 s and is then tried again'
       : `blocks ${one.blocksMs < 10 ? 'less than 10' : one.blocksMs} ms, runs for ${one.tookSeconds} s ` +
-        `(measured at ${rows.toLocaleString('en-US')} rows)`
+        `(measured at ${countText(rows, 'row')})`
   const wayBack =
     one.cannotUndo ??
     `can be undone${one.undoDeletes.length === 0 ? '' : `; that deletes ${one.undoDeletes.join(', ')}`}`
@@ -147,8 +147,8 @@ async function undo(call: CommandCall, databaseUrl: string, after: string): Prom
   const running = plan.processes.filter(({ isSilent }) => !isSilent)
   if (running.length > 0)
     return call.fail(
-      `${countText(running.length, 'process', 'processes')} run and need these migrations. Going back to the ` +
-        'previous minor version needs no undo.',
+      `${countText(running.length, 'process runs and needs', 'processes run and need')} these migrations. ` +
+        'Going back to the previous minor version needs no undo.',
       'Stop all roles first to undo them nevertheless.',
     )
   if (!call.has('yes')) return call.fail('Undoing migrations deletes data.', 'See mailstead upgrade --plan. Add --yes.')

@@ -1,6 +1,6 @@
 /** `mailstead user`: the people who sign in to the dashboard. Passwords are chosen behind links, never typed here. */
 import { runActions } from '#bin/cli/actions.ts'
-import { type CliActions, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
+import { choose, type CliActions, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { requireWorkspace } from '#bin/cli/find-workspace.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
@@ -177,8 +177,7 @@ async function readRights({ db }: Pick<Context, 'db'>, call: CommandCall): Promi
   const isOperator = call.has('operator')
   if (workspace === null && given !== null) throw new UsageError('--role needs --workspace')
   if (workspace === null) return { workspaceId: null, role: null, isOperator }
-  const role = ROLE_NAMES.find((name) => name === (given ?? 'owner'))
-  if (role === undefined) throw new UsageError(`--role must be one of ${ROLE_NAMES.join(', ')}`)
+  const role = choose('--role', ROLE_NAMES, given ?? 'owner')
   return { workspaceId: (await requireWorkspace(db, workspace)).id, role, isOperator }
 }
 

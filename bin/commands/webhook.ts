@@ -35,6 +35,7 @@ const ACTIONS: CliActions = {
       [
         ['ID', 'id'],
         ['STATE', (row) => (row['is_active'] === true ? 'active' : 'disabled')],
+        ['CREATED', 'created_at'],
         ['EVENTS', 'events'],
         ['URL', 'url'],
       ],

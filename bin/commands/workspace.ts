@@ -1,12 +1,12 @@
 /** `mailstead workspace`: the tenants of this installation. */
 import { runActions } from '#bin/cli/actions.ts'
-import { type CliActions, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
+import { choose, type CliActions, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { timeText } from '#bin/terminal/time-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { readUntil } from '#bin/queue/filter-options.ts'
 import { requireWorkspace } from '#bin/cli/find-workspace.ts'
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { operatorName } from '#bin/cli/operator-name.ts'
 import { loadPlans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'
@@ -32,9 +32,7 @@ const ACTIONS: CliActions = {
       if (/\p{Cc}/u.test(name)) throw new UsageError('--name contains a control character')
       return withContext(call.io, async ({ db, config }) => {
         const plan = call.option('plan') ?? config.defaultPlan
-        const plans = Object.keys(loadPlans(config.plansFile))
-        if (!plans.includes(plan))
-          throw new UsageError(`unknown plan ${JSON.stringify(plan)}; plans are ${plans.join(', ')}`)
+        choose('--plan', Object.keys(loadPlans(config.plansFile)), plan)
         const { id, keyPart } = await createWorkspace(db, { name, plan })
         const next = `mailstead key create --workspace ${id} --type admin`
         const text = `Workspace ${id} (${name}, plan ${plan})\nNext: ${next}`

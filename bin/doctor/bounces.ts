@@ -1,5 +1,5 @@
 /** Checks bounce processing: unparsed reports, suppressions on hold because of a receiver's outage, postmaster mail. */
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { timeText } from '#bin/terminal/time-text.ts'
 import { readBacklog } from '#src/suppression/report-list.ts'
 import { countPending } from '#src/suppression/pending-suppressions.ts'

@@ -7,6 +7,7 @@ import { describeSkew } from '#src/stores/server-clock.ts'
 import { type CheckContext, type CheckResult, failed, ok, skipped, warning } from './check.ts'
 import { withRedis } from './redis.ts'
 import { withDb } from './stores.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const WARNING_MS = 1000
 const TODO = 'synchronise the clocks of both machines with NTP'
@@ -32,7 +33,7 @@ export const PROCESS_CLOCKS = withRedis(
         : [{ process: `${owner.role} on ${owner.node}`, skewMs: 1000 * seconds.value }]
     })
     const wrong = skews.filter(({ skewMs }) => Math.abs(skewMs) >= WARNING_MS)
-    if (wrong.length === 0) return ok(`${skews.length} processes agree with PostgreSQL`)
+    if (wrong.length === 0) return ok(`${countText(skews.length, 'process agrees', 'processes agree')} with PostgreSQL`)
     const text = wrong.map(({ process, skewMs }) => `${process}: ${describeSkew(skewMs)}`).join('; ')
     return resultFor(text, Math.max(...wrong.map(({ skewMs }) => Math.abs(skewMs))), config)
   },

@@ -1,5 +1,5 @@
 /** Whether the zone with the DKIM keys of delegated domains is published, and how its changes reach it. */
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { timeText } from '#bin/terminal/time-text.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type DoctorCheck, ok, skipped, warning } from './check.ts'

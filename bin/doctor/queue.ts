@@ -7,6 +7,7 @@ import { listWeeks } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
 import { failed, ok, warning } from './check.ts'
 import { withDb } from './stores.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const DAY_MS = 86_400_000
 /** When mail that is due and was not attempted is late, in seconds; bulk mail waits for its turn. */
@@ -39,7 +40,7 @@ export const QUEUE_AGE = withDb('queue age', async (db) => {
 
 function durationText(seconds: number): string {
   if (seconds < 120) return `${Math.round(seconds)} s`
-  return seconds < 7200 ? `${Math.round(seconds / 60)} minutes` : `${Math.round(seconds / 3600)} hours`
+  return seconds < 7200 ? countText(Math.round(seconds / 60), 'minute') : countText(Math.round(seconds / 3600), 'hour')
 }
 
 export const RETENTION = withDb('retention', async (db, { config }) => {
@@ -50,7 +51,7 @@ export const RETENTION = withDb('retention', async (db, { config }) => {
   if (late.length === 0)
     return ok(`the oldest partition of messages begins ${new Date(oldest).toISOString().slice(0, 10)}`)
   const text = late.map(
-    ({ what, lateMs }) => `${what} should have been deleted ${Math.floor(lateMs / DAY_MS)} days ago`,
+    ({ what, lateMs }) => `${what} should have been deleted ${countText(Math.floor(lateMs / DAY_MS), 'day')} ago`,
   )
   return warning(text.join('; '), 'check that a worker runs, and its log; mailstead retention list shows all')
 })

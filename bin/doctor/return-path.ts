@@ -5,6 +5,7 @@
 import { mailFromDomainOf } from '#src/domains/records.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type DoctorCheck, ok, skipped } from './check.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const NAMED = 3
 
@@ -31,7 +32,10 @@ export const RETURN_PATH: DoctorCheck = {
     if (lacking === 0) return ok('every verified domain has its own return-path (MAIL FROM)')
     const list = (names ?? []).join(', ')
     return {
-      ...ok(`${lacking} of ${verified} verified domains send with the return-path of this server: ${list}`),
+      ...ok(
+        `of ${countText(verified, 'verified domain')}, ${lacking} without a return-path of its own ` +
+          `(MAIL FROM): ${list}`,
+      ),
       todo:
         `recommended: publish the MX and TXT records of ${(names ?? []).map(mailFromDomainOf).join(', ')} ` +
         '(mailstead domain verify DOMAIN says what is missing), so that SPF passes for the domain in From',

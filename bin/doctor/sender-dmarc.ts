@@ -2,7 +2,7 @@
  * The DMARC records of verified sending domains, as the worker's last check of each domain found them: no record, or
  * one that receivers ignore. Large receivers refuse or filter bulk mail of such a domain.
  */
-import { countText } from '#bin/terminal/plural.ts'
+import { countText } from '#src/platform/plural.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type DoctorCheck, ok, skipped, warning } from './check.ts'
 

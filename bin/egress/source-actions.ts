@@ -1,5 +1,5 @@
 /** `mailstead egress source`: the local addresses that mail is sent from. */
-import { type CliActions, type CommandCall, UsageError } from '#bin/cli/call.ts'
+import { choose, type CliActions, type CommandCall, UsageError } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { DEFAULT_REGION, REGION_NAMES, type Region } from '#config/regions.ts'
@@ -140,9 +140,7 @@ function noSource(call: CommandCall): number {
 }
 
 function readRegion(text: string | null): Region {
-  const region = REGION_NAMES.find((one) => one === (text ?? DEFAULT_REGION))
-  if (region === undefined) throw new UsageError(`--region is one of ${REGION_NAMES.join(', ')}`)
-  return region
+  return choose('--region', REGION_NAMES, text ?? DEFAULT_REGION)
 }
 
 export function readWeight(call: CommandCall): number {

@@ -1,5 +1,5 @@
 /** The read-only actions of `mailstead queue`: status, counts, open mail, and the actions of operators. */
-import { type CliAction, UsageError } from '#bin/cli/call.ts'
+import { type CliAction } from '#bin/cli/call.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { lineText, tableText } from '#bin/terminal/terminal-text.ts'
 import { timeText } from '#bin/terminal/time-text.ts'
@@ -66,8 +66,7 @@ const count: CliAction = {
   usage: `count --by ${GROUPING_NAMES.join('|')} ${FILTER_USAGE} [--limit N]`,
   options: [...FILTERS, 'by', 'limit'],
   run: (call) => {
-    const by = GROUPING_NAMES.find((name) => name === call.required('by'))
-    if (by === undefined) throw new UsageError(`--by must be one of ${GROUPING_NAMES.join(', ')}`)
+    const by = call.choice('by', GROUPING_NAMES)
     return withContext(call.io, async (ctx) => {
       const counts = await countOpen(ctx.db, await readFilter(call, ctx), by, readLimit(call))
       const rows = counts.map((row) => [row.name, String(row.count), timeText(row.oldestDueAt)])

@@ -2,7 +2,6 @@ import { PassThrough } from 'node:stream'
 import { WriteStream } from 'node:tty'
 import { assert } from 'chai'
 import { colourResult, hasColours } from './colours.ts'
-import { countText } from './plural.ts'
 import { barText, createProgress } from './progress.ts'
 import { shortTimeText, timeText } from './time-text.ts'
 
@@ -20,19 +19,6 @@ describe('text for a terminal', () => {
   it('shortens times in tables', () => {
     assert.strictEqual(shortTimeText(NOON, 'UTC'), '2026-07-01 12:00:30')
     assert.strictEqual(shortTimeText(NOON, 'Asia/Kolkata'), '2026-07-01 12:00:30 (17:30 GMT+5:30)')
-  })
-
-  it('counts in words', () => {
-    assert.deepEqual(
-      [
-        countText(0, 'notice'),
-        countText(1, 'notice'),
-        countText(12_000, 'notice'),
-        countText(2, 'address', 'addresses'),
-      ],
-      ['0 notices', '1 notice', '12,000 notices', '2 addresses'],
-    )
-    assert.strictEqual(countText(1, 'address', 'addresses'), '1 address')
   })
 
   const CELLS: readonly (readonly [text: string, isColoured: boolean])[] = [

@@ -15,6 +15,7 @@ import { checkDestination } from './destination.ts'
 import { findSender, checkFrom, checkQuota, checkSuppression, checkSuspension } from './gates.ts'
 import type { ComposedMail, DryRunContext, DryRunDeps } from './dry-run-context.ts'
 import { fail, ok } from './steps.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const SECOND = 1000
 /** After this time the report contains the steps so far. */
@@ -103,7 +104,7 @@ async function composeMail({
     const data = await stages.sign(composed, keys)
     const signed =
       keys.length === 0 ? 'not signed' : `signed with ${keys.map(({ algorithm }) => algorithm).join(' and ')}`
-    steps.push(ok('message', `${data.length} bytes, ${signed}`))
+    steps.push(ok('message', `${countText(data.length, 'byte')}, ${signed}`))
     const returnPath = stages.returnPath(
       { messageId, n: 0, submitted: null },
       domain.kind === 'ready' ? domain.mailFrom : null,

@@ -19,6 +19,7 @@ import { parseSubmittedMessage } from '#src/submission/submitted-message.ts'
 import { readUsage } from '#src/workspaces/usage.ts'
 import type { Route } from '#mta/route/route.ts'
 import { fail, ok, warn } from './steps.ts'
+import { countText } from '#src/platform/plural.ts'
 
 export interface DryRunSender {
   readonly workspaceId: string
@@ -138,7 +139,7 @@ export async function checkQuota(
   const plan = row?.plan ?? 'free'
   const quota = plans[plan]?.monthlyQuota ?? null
   if (quota === null) return ok('quota', `plan ${plan}: no quota`)
-  const says = `plan ${plan}: ${usage.used} of ${quota} recipients of this month are used`
+  const says = `plan ${plan}: ${usage.used} of ${countText(quota, 'recipient')} of this month used`
   return usage.used < quota
     ? ok('quota', says)
     : fail('quota', says, 'no message is accepted until the month ends; choose a larger plan')
@@ -186,7 +187,8 @@ export async function checkLimits(
     (one) => (one.pace === throttleKey || one.pace === WILDCARD) && (one.workspaceId ?? workspaceId) === workspaceId,
   )
   const { title, connections, messagesPerConnection } = receiver
-  const says = `${title}: ${connections} connections, ${messagesPerConnection} messages on each`
+  const messages = countText(messagesPerConnection, 'message')
+  const says = `${title}: ${countText(connections, 'connection')}, ${messages} on each`
   // a suspension of all mail matters more than one of a single source
   const suspension = suspensions.find(({ source }) => source === ANY_SOURCE || source === WILDCARD) ?? suspensions[0]
   if (suspension === undefined) return ok('limits', says)

@@ -23,6 +23,7 @@ import type { ClaimLimit, ReadyEntry, ReadyQueue } from './ready-queue.ts'
 import { NO_PAUSE, type SiteQueue } from './site-queue.ts'
 import { surplusReason, type SourceQueue } from './source-queue.ts'
 import type { SiteDestination, SourceSelection, SourceSelectionResult } from './source-selection.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const CLAIM_BATCH = 250
 const CONCURRENT_CLAIMS = 2
@@ -90,7 +91,7 @@ export class Claimer {
     else if (claimed.length > 0) site.lengthenPause(performance.now())
     if (failed.length === 0) return
     await this.#requeue(site, failed)
-    throw new Error(`${failed.length} recipients could not be claimed in PostgreSQL`)
+    throw new Error(`${countText(failed.length, 'recipient')} could not be claimed in PostgreSQL`)
   }
 
   async #claimReady(site: SiteQueue, limit: ClaimLimit): Promise<ReadyEntry[]> {

@@ -4,6 +4,7 @@
  * success. The state is per source because a receiver that blocks one of our addresses may still accept mail from
  * another. It is in memory only; a restart begins with all circuits closed.
  */
+import { countText } from '#src/platform/plural.ts'
 const FIRST_MS = 1000
 const LONGEST_MS = 60_000
 /** A recovered site has no limit once it reaches this many connections, or after RECOVERY_MS. */
@@ -47,7 +48,7 @@ export function createCircuitBreaker(now: () => number, scale: number): CircuitB
     if (state === undefined || state.failures === 0 || (now() >= state.untilMs && !state.isProbing)) return null
     return (
       `not tried: all hosts of the site failed recently ` +
-      `(${state.failures} times in a row, last: ${state.lastDetail})`
+      `(${countText(state.failures, 'time')} in a row, last: ${state.lastDetail})`
     )
   }
   return {

@@ -2,6 +2,8 @@
  * The scopes of admin keys, each with a description. A key stores its scopes by name, so a scope that is added here
  * later is never granted to an existing key.
  */
+import { meantText } from '#src/platform/choice-text.ts'
+
 export const SCOPES = {
   'contacts:read': 'list and get contacts',
   'contacts:write': 'add, update and delete contacts',
@@ -41,4 +43,11 @@ export function parseScopes(text: string): KeyScope[] | null {
   )
   const scopes = ALL_SCOPES.filter((scope) => names.has(scope))
   return scopes.length === names.size && names.size > 0 ? scopes : null
+}
+
+/** Why `parseScopes` refuses a text. */
+export function wrongScopesText(text: string): string {
+  const names = text.split(',').map((name) => name.trim())
+  const wrong = names.find((name) => !ALL_SCOPES.some((scope) => scope === name))
+  return `must be all, or a list of ${ALL_SCOPES.join(',')}${meantText(ALL_SCOPES, wrong)}`
 }

@@ -13,6 +13,7 @@ import {
   findMissingContent,
   uuid,
 } from '#src/campaigns/content.ts'
+import { oneOfText } from '#src/platform/choice-text.ts'
 
 /** The same limit as for tags of contacts. */
 const MAX_TAG = 100
@@ -80,7 +81,7 @@ function readDuration(given: z.output<typeof duration>, sink: IssueContext): num
 function readUnit(input: string | null | undefined, sink: IssueContext): Unit {
   const name = (input ?? 'seconds').trim().toLowerCase()
   const unit = (Object.keys(SECONDS) as Unit[]).find((one) => one === name || one === `${name}s` || one[0] === name)
-  if (unit === undefined) addIssue(sink, 'unit', `must be one of ${Object.keys(SECONDS).join(', ')}`)
+  if (unit === undefined) addIssue(sink, 'unit', oneOfText(Object.keys(SECONDS), name))
   return unit ?? 'seconds'
 }
 
@@ -121,7 +122,7 @@ const attributeCondition = z
     const name = given.attribute ?? given.field ?? given.name
     const operator = readOperator(given.operator ?? 'equals')
     if (name === undefined || name === null) addIssue(sink, 'attribute', 'is required')
-    if (operator === null) addIssue(sink, 'operator', `must be one of ${Object.keys(OPERATORS).join(', ')}`)
+    if (operator === null) addIssue(sink, 'operator', oneOfText(Object.keys(OPERATORS), given.operator))
     const hasValue = operator !== null && OPERATORS[operator].hasValue
     if (hasValue && (given.value === undefined || given.value === null)) addIssue(sink, 'value', 'is required')
     return { attribute: name ?? '', operator: operator ?? 'equals', value: hasValue ? (given.value ?? null) : null }

@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { Detail } from '#src/platform/errors.ts'
 import { CONDITIONS, findKind, STEP_KINDS } from './step-kinds.ts'
+import { oneOfText } from '#src/platform/choice-text.ts'
 
 export const MAX_STEPS = 100
 export const MAX_DEPTH = 5
@@ -107,7 +108,7 @@ function readStep(input: unknown, path: StepPath, state: ParseState): Step | nul
   const name = given?.['type'] ?? given?.['kind'] ?? given?.['action']
   const type = typeof name === 'string' ? findKind(STEP_KINDS, name) : null
   if (given === null || type === null) {
-    addDetail(state, given === null ? path : [...path, 'type'], `must be one of ${Object.keys(STEP_KINDS).join(', ')}`)
+    addDetail(state, given === null ? path : [...path, 'type'], oneOfText(Object.keys(STEP_KINDS), name))
     return null
   }
   const id = readId(given['id'], path, state)
@@ -140,7 +141,7 @@ function readCondition(given: Json, id: string, path: StepPath, state: ParseStat
   const at = [...path, 'condition']
   const fields = type === null ? null : readFields<object>(CONDITIONS[type].fields, source, at, state)
   const { yes, no } = readBranches(given, path, state)
-  if (type === null) addDetail(state, [...at, 'type'], `must be one of ${Object.keys(CONDITIONS).join(', ')}`)
+  if (type === null) addDetail(state, [...at, 'type'], oneOfText(Object.keys(CONDITIONS), name))
   return type === null || fields === null
     ? null
     : { id, type: 'condition', condition: { type, ...fields } as StepCondition, yes, no }

@@ -16,6 +16,7 @@ import type { DueRecipient } from '#src/queue/due-schedule.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { DueCampaignRecipient } from './due-recipients.ts'
 import type { LockedCampaign } from './locked-campaign.ts'
+import { countText } from '#src/platform/plural.ts'
 
 /** Smaller slices wait: a transaction for a few rows costs more than the rows. */
 export const MIN_SLICE = 250
@@ -231,6 +232,6 @@ async function insertMessages(
     campaign.testPercent !== null,
   ])
   if (row?.dispatched !== messages.length)
-    throw new Error(`only ${row?.dispatched} of ${messages.length} ledger rows were dispatched`)
+    throw new Error(`only ${row?.dispatched} of ${countText(messages.length, 'ledger row')} dispatched`)
   return row.deliveries > 0
 }

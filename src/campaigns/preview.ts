@@ -13,6 +13,7 @@ import { receiverOf } from '#src/suppression/receiver.ts'
 import { countRecipients, sampleNeverMailed, type RecipientCounts } from './recipient-counts.ts'
 import { validateCampaign, type StartBlocker, type StartDeps } from './start.ts'
 import type { Campaign } from './store.ts'
+import { countText } from '#src/platform/plural.ts'
 
 export interface PreviewFinding {
   readonly code: string
@@ -124,7 +125,8 @@ const PREVIEW_RULES: readonly PreviewRule[] = [
     quotaRemaining !== null && total > quotaRemaining
       ? red(
           'quota',
-          `this month's remaining quota covers ${quotaRemaining} of ${total} recipients; the campaign would then pause`,
+          `this month's remaining quota covers ${quotaRemaining} of ${countText(total, 'recipient')}; ` +
+            'the campaign would then pause',
         )
       : null,
   ({ receivers }) => {

@@ -7,6 +7,7 @@
 import { parse } from 'csv-parse/sync'
 import { unescapeFormula } from '#src/platform/csv.ts'
 import type { Detail } from '#src/platform/errors.ts'
+import { oneOfText } from '#src/platform/choice-text.ts'
 
 /**
  * The meaning of a column: a field of the contact, `name` (split into first and last), `tags`, `status`,
@@ -129,7 +130,7 @@ function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '')
 }
 
-const UNKNOWN_MEANING = `must be one of ${Object.keys(SPELLINGS).join(', ')}, ${ATTRIBUTE_PREFIX}<name>, ignore`
+const ACCEPTED = [...Object.keys(SPELLINGS), `${ATTRIBUTE_PREFIX}<name>`, 'ignore']
 
 interface ReadMapping {
   readonly meanings: ReadonlyMap<number, ColumnMeaning>
@@ -145,7 +146,7 @@ function readMapping(mapping: LayoutOptions['mapping'], names: readonly string[]
     const meaning = readMeaning(value)
     const path = `mapping.${name.slice(0, 100)}`
     if (index < 0) details.push({ path, message: 'the file has no such column' })
-    else if (meaning === null) details.push({ path, message: UNKNOWN_MEANING })
+    else if (meaning === null) details.push({ path, message: oneOfText(ACCEPTED, value) })
     else if (meaning !== 'ignore' && [...meanings.values()].includes(meaning))
       details.push({ path, message: 'another column already has this meaning' })
     else meanings.set(index, meaning)

@@ -16,6 +16,7 @@ import type { ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import type { Suppression } from '#src/suppression/list.ts'
 import type { MessageView, RecipientView } from './read.ts'
 import { isWaiting, STATES } from './state.ts'
+import { countText } from '#src/platform/plural.ts'
 
 export interface Gate {
   readonly gate: GateName
@@ -115,7 +116,7 @@ function evaluateSuppression({ recipient, suppression }: GateFacts): GateResult 
 /** The quota counts at acceptance: a stored message is never held by it. */
 function evaluateQuota({ usage: { plan, used, quota, periodEndsAt } }: GateFacts): GateResult {
   if (quota === null) return open('it was counted when it was accepted', `plan ${plan}: no quota`)
-  const rule = `plan ${plan}: ${quota} recipients a month, ${used} used`
+  const rule = `plan ${plan}: ${countText(quota, 'recipient')} a month, ${used} used`
   if (used < quota) return open('it was counted when it was accepted', rule)
   const says = 'it was counted when it was accepted; the quota is now used up, and no more mail is accepted this month'
   return { ...open(says, rule), until: periodEndsAt }
@@ -160,7 +161,7 @@ function evaluateSite(facts: GateFacts): GateResult {
   ]
   const rule = limitOf(place.states)
   const site = place.site === null ? 'its site' : parseGroupSite(place.site).site
-  const says = `${sessions} connections to ${site} are in use, ${waiting} wait for one`
+  const says = `${countText(sessions, 'connection')} to ${site} in use, ${waiting} waiting for one`
   const isFull = place.states.every((one) => (tier === 'instant' ? one.isFull.instant : one.isFull.others))
   return isFull && (place.isWaiting || isDue(facts)) ? held(says, rule) : open(says, rule)
 }
@@ -171,7 +172,7 @@ function limitOf(states: readonly SiteState[]): string {
     ...new Set(
       states.map(
         ({ connections, rule, source }) =>
-          `${connections} connections at once to ${rule}${fromText(source ?? ANY_SOURCE)}`,
+          `${countText(connections, 'connection')} at once to ${rule}${fromText(source ?? ANY_SOURCE)}`,
       ),
     ),
   ].join(', ')
@@ -227,13 +228,13 @@ function evaluateBackoff(facts: GateFacts): GateResult {
   if (breakerUntilMs !== null && breakerUntilMs > now.getTime())
     return held(
       `all servers of its site failed: ${detail}`,
-      `circuit breaker: open after ${failures} failures in a row`,
+      `circuit breaker: open after ${countText(failures, 'failure')} in a row`,
       new Date(breakerUntilMs),
     )
   return open(
     recipient.tries === 0
       ? 'no attempt has failed yet'
-      : `${recipient.tries} of ${tierRow(tier).retries + 1} attempts are used`,
+      : `${recipient.tries} of ${countText(tierRow(tier).retries + 1, 'attempt')} used`,
   )
 }
 
@@ -247,7 +248,7 @@ function backoffRule({ recipient, retryScale }: GateFacts, tier: Tier): string {
   const { retries, backoffSeconds } = tierRow(tier)
   const scale = retryScale === 1 ? '' : `, times ${retryScale}`
   const waits = backoffSeconds.join(', ')
-  return `tier ${tier}: ${recipient.tries} of ${retries + 1} attempts used, backoff ${waits} s${scale}`
+  return `tier ${tier}: ${recipient.tries} of ${countText(retries + 1, 'attempt')} used, backoff ${waits} s${scale}`
 }
 
 function lastReason({ recipient }: GateFacts): string | null {

@@ -9,6 +9,7 @@ import type { ClaimedRecipient } from './claim.ts'
 import type { Attempt, Outcome } from './outcome.ts'
 import { isReportRequested } from './submission.ts'
 import type { Transition } from './transition.ts'
+import { countText } from '#src/platform/plural.ts'
 
 export interface RetryRules {
   /** RETRY_SCALE */
@@ -167,7 +168,7 @@ function deferOrEnd(outcome: OutcomeOf<'deferred'>, { claimed, rules }: EndedAtt
   const step = outcome.isCounted ? tries : claimed.attempt
   const dueAt = new Date(rules.nowMs + backoffMs(tier.backoffSeconds, step, rules.scale))
   if (tries > tier.retries)
-    return end(outcome, 'retries-used', `tried ${tries} times, the last answer was: ${outcome.detail}`)
+    return end(outcome, 'retries-used', `tried ${countText(tries, 'time')}, the last answer was: ${outcome.detail}`)
   if (dueAt.getTime() > endOfLifetime(claimed, rules.lifetimeSeconds))
     return end(outcome, 'too-old', `too old for another try, the last error was: ${outcome.detail}`)
   return {

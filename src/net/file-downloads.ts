@@ -10,6 +10,7 @@
 import type { Config } from '#config/load.ts'
 import { createSemaphore } from '#src/concurrency/semaphore.ts'
 import { createHttpClient, type HttpClient, type HttpFailure } from './http-client.ts'
+import { countText } from '#src/platform/plural.ts'
 
 export interface FileDownloads {
   /** The downloads of one request. */
@@ -158,7 +159,7 @@ async function download(options: FetcherOptions, first: string, deadline: number
     if (next === null) return failed('redirects to where it cannot be fetched from')
     url = next
   }
-  return failed(`redirects more than ${limits.maxRedirects} times`)
+  return failed(`redirects more than ${countText(limits.maxRedirects, 'time')}`)
 }
 
 type Received = Extract<Awaited<ReturnType<HttpClient['get']>>, { ok: true }>

@@ -11,6 +11,9 @@ import { isOpen, STATES, type State } from '#src/messages/state.ts'
 import type { SuspensionTarget } from '#src/queue/suspensions.ts'
 import { TIER_NAMES, TIERS } from '#src/queue/tiers.ts'
 import { findWorkspace } from '#src/workspaces/workspaces.ts'
+import { oneOfText } from '#src/platform/choice-text.ts'
+
+const OPEN_STATES: readonly string[] = Object.keys(STATES).filter((state) => isOpen(state as State))
 
 /** The fields, with the values they accept. */
 export const FILTER_FIELDS = {
@@ -19,9 +22,7 @@ export const FILTER_FIELDS = {
   workspace: 'its id, key part or name',
   campaign: 'its id',
   tier: TIER_NAMES.join(', '),
-  state: Object.keys(STATES)
-    .filter((state) => isOpen(state as State))
-    .join(', '),
+  state: OPEN_STATES.join(', '),
   message: 'em_…, msg_… or the uuid',
   older_than: 'accepted longer ago than this: 90s, 10m, 2h, 1d',
 } as const
@@ -51,14 +52,9 @@ const PARSERS: Readonly<
   tier: [
     'tier',
     (text) =>
-      TIER_NAMES.find((tier) => tier === text || TIERS[tier].queue === text) ??
-      invalid(`must be one of ${FILTER_FIELDS.tier}`),
+      TIER_NAMES.find((tier) => tier === text || TIERS[tier].queue === text) ?? invalid(oneOfText(TIER_NAMES, text)),
   ],
-  state: [
-    'state',
-    (text) =>
-      FILTER_FIELDS.state.split(', ').includes(text) ? text : invalid(`must be one of ${FILTER_FIELDS.state}`),
-  ],
+  state: ['state', (text) => (OPEN_STATES.includes(text) ? text : invalid(oneOfText(OPEN_STATES, text)))],
   message: ['message', (text) => messageIdOf(text) ?? invalid('is not a message id')],
   older_than: ['before', parseAge],
 }

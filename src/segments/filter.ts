@@ -6,6 +6,7 @@
  */
 import { z, type ZodType } from 'zod'
 import type { Detail } from '#src/platform/errors.ts'
+import { oneOfText } from '#src/platform/choice-text.ts'
 
 /** The fields that can be compared, and the type of their values. */
 export const SEGMENT_FIELDS = {
@@ -86,8 +87,10 @@ const daysSchema = z
   .min(1, 'at least 1')
   .max(MAX_DAYS, `at most ${MAX_DAYS}`)
   .nullish()
+const oneOf = <T extends string>(choices: readonly T[]): z.ZodType<T, string> =>
+  z.enum(choices, { error: ({ input }) => oneOfText(choices, input) })
 const scalarSchema = z.union([textSchema, z.number(), z.boolean()], 'must be a text, a number, or true or false')
-const operatorSchema = z.enum(OPERATORS, `must be one of ${OPERATORS.join(', ')}`)
+const operatorSchema = oneOf(OPERATORS)
 const idSchema = z
   .guid('must be a UUID')
   .transform((given) => given.toLowerCase())
@@ -105,7 +108,6 @@ const FIELD_SPELLINGS: ReadonlyMap<string, FieldName> = new Map([
   ['deliverabilityScore', 'score'],
   ['deliverability_score', 'score'],
 ])
-const UNKNOWN_FIELD = `must be one of ${Object.keys(SEGMENT_FIELDS).join(', ')}`
 /** `before` and `after` are aliases of lt and gt for times. */
 const OPERATOR_SPELLINGS: ReadonlyMap<string, Operator> = new Map([
   ['before', 'lt'],
@@ -120,7 +122,9 @@ const LEAVES: Readonly<Record<string, ZodType<Leaf>>> = {
     .transform(checkNumber),
   field: z
     .object({
-      field: z.string().transform((given, sink) => FIELD_SPELLINGS.get(given) ?? addIssue(sink, UNKNOWN_FIELD)),
+      field: z.string().transform((given, sink) => {
+        return FIELD_SPELLINGS.get(given) ?? addIssue(sink, oneOfText(Object.keys(SEGMENT_FIELDS), given))
+      }),
       op: z
         .string()
         .transform((given) => OPERATOR_SPELLINGS.get(given) ?? given)
@@ -132,14 +136,14 @@ const LEAVES: Readonly<Record<string, ZodType<Leaf>>> = {
     .transform(checkField),
   status: z
     .object({
-      status: z.enum(STATUSES, `must be one of ${STATUSES.join(', ')}`),
+      status: oneOf(STATUSES),
       audienceId: idSchema,
       audience_id: idSchema,
     })
     .transform(({ status, audienceId, audience_id }) => ({ status, audienceId: audienceId ?? audience_id ?? null })),
   activity: z
     .object({
-      activity: z.enum(ACTIVITIES, `must be one of ${ACTIVITIES.join(', ')}`),
+      activity: oneOf(ACTIVITIES),
       withinDays: daysSchema,
       within_days: daysSchema,
     })

@@ -8,6 +8,7 @@ import type { Submission } from '#src/messages/submission.ts'
 import { TIER_ALIASES, tierOf } from '#src/queue/tier-aliases.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { contentError } from './submission-error.ts'
+import { oneOfText } from '#src/platform/choice-text.ts'
 
 export interface MailOptions {
   readonly tier: Tier
@@ -95,7 +96,7 @@ function textOf(name: string, line: string): string {
 
 function readTier(options: OptionsDraft, value: string): string | null {
   const tier = tierOf(value)
-  if (tier === null) return `must be one of ${TIER_ALIASES.join(', ')}`
+  if (tier === null) return oneOfText(TIER_ALIASES, value)
   options.tier = tier
   return null
 }

@@ -7,6 +7,7 @@ import type { SubmittedRecipient } from '#src/messages/submission.ts'
 import type { SubmissionSender } from './sender.ts'
 import { contentError, SubmissionError } from './submission-error.ts'
 import { fieldText, type SubmittedMessage } from './submitted-message.ts'
+import { countText } from '#src/platform/plural.ts'
 
 interface HeaderLists {
   readonly to: readonly Mailbox[]
@@ -45,7 +46,10 @@ export function readHeaderRecipients({ fields }: Pick<SubmittedMessage, 'fields'
     .filter(({ name }) => FIELDS.has(name))
     .flatMap((field) => splitMailboxes(withoutGroups(fieldText(field))).map((piece) => ({ name: field.name, piece })))
   if (pieces.length > max)
-    throw new SubmissionError('content', `To, Cc and Bcc have ${pieces.length} addresses; at most ${max} are allowed`)
+    throw new SubmissionError(
+      'content',
+      `To, Cc and Bcc have ${countText(pieces.length, 'address', 'addresses')}; at most ${max} are allowed`,
+    )
   return pieces.map(({ name, piece }) => {
     const read = parseMailbox(piece)
     if (!read.ok) throw contentError(`An address in ${name} cannot be parsed: ${read.reason}`)

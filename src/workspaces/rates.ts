@@ -6,6 +6,7 @@
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
+import { countText } from '#src/platform/plural.ts'
 
 const RETAIN_HOURS = 48
 
@@ -41,7 +42,7 @@ export function evaluateRates(
   const results = delivered + hard
   if (results < thresholds.minimum) return null
   const of = (count: number, all: number, what: string): string =>
-    `${percent(count / all)} of ${all} messages ${what}, more than `
+    `${percent(count / all)} of ${countText(all, 'message')} ${what}, more than `
   if (hard / results > thresholds.bounces)
     return { cause: 'bounces', reason: of(hard, results, 'hard bounced') + percent(thresholds.bounces) }
   if (delivered > 0 && complaints / delivered > thresholds.complaints)

@@ -124,7 +124,7 @@ describe('explain', () => {
     const last = crowd.at(-1) ?? ''
     const site = await heldBy(last, 'site limit')
     assert.strictEqual(site.rule, '10 connections at once to any receiver')
-    assert.match(site.says, /^8 connections to .*slow\.example are in use, \d+ wait for one$/)
+    assert.match(site.says, /^8 connections to .*slow\.example in use, \d+ waiting for one$/)
     const bulk = await testbed.send({ to: 'b@slow.example', tier: 'bulk' })
     const tier = await heldBy(bulk, 'tier')
     assert.match(tier.says, /\d+ normal/)
