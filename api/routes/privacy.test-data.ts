@@ -2,6 +2,7 @@
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { TestApi } from '#test/support/api.ts'
+import { newId } from '#src/platform/id.ts'
 
 /** The ledger of a campaign to a contact that was deleted, and mail that a restored database lacks. */
 export async function fillWithoutContact(
@@ -27,6 +28,35 @@ export async function fillWithoutContact(
       VALUES (gen_random_uuid(), $1, $3, 'log', now()), (gen_random_uuid(), $2, NULL, 'log', now())
     `,
     [one, other, `a@${domain}`],
+  )
+}
+
+/** The request of a webhook step, whose contact was deleted. */
+export async function storeCall({ db, workspaceId }: TestApi, email: string): Promise<void> {
+  await db.query(
+    sql`
+      WITH automation AS (
+        INSERT INTO automations (id, workspace_id, name, status, trigger_type, trigger_config, version)
+        VALUES (gen_random_uuid(), $1, 'A', 'active', 'manual', '{}', 1)
+        RETURNING id
+      )
+      INSERT INTO automation_calls (id, workspace_id, automation_id, enrolment_id, step, lane, url, body, due_at,
+        created_at)
+      SELECT gen_random_uuid(), $1, id, gen_random_uuid(), 'a', '', 'https://hooks.example/x', $2, now(), now()
+      FROM automation
+    `,
+    [workspaceId, JSON.stringify({ type: 'automation.webhook', contact: { id: 'c', email } })],
+  )
+}
+
+/** A bounce of a message that is not stored any more. */
+export async function storeBounce({ db }: TestApi, email: string): Promise<void> {
+  await db.query(
+    sql`
+      INSERT INTO inbound_reports (id, received_at, target, message_id, n, mail_from, peer, size, raw, result)
+      VALUES ($1, now(), 'return-path', $2, 0, $3, '192.0.2.1', 0, '', 'kept')
+    `,
+    [newId(), newId(), email],
   )
 }
 

@@ -7,7 +7,7 @@ import { openLog } from '#src/platform/log.ts'
 import { continueErasure } from '#src/privacy/erasure.ts'
 import { sql } from '#src/stores/sql.ts'
 import { startApi, textOf, type Json, type TestApi, type TestResponse } from '#test/support/api.ts'
-import { fillWithoutContact, findTracesOf } from './privacy.test-data.ts'
+import { fillWithoutContact, findTracesOf, storeBounce, storeCall } from './privacy.test-data.ts'
 
 /** A person whose name is nowhere else in the database. */
 const PERSON = 'zelda.quux@gmail.com'
@@ -62,6 +62,8 @@ describe('what is stored about a person', () => {
     for (const id of [alone, shared]) await settle(id)
     await asAdmin('POST', '/suppressions', { email: SPELLINGS[2].toLowerCase() })
     await fillWithoutContact(api, [SPELLINGS[1], PERSON])
+    await storeCall(api, SPELLINGS[1])
+    await storeBounce(api, SPELLINGS[2])
     await api.db.query(
       sql`
         INSERT INTO webhook_attempts (event_id, endpoint_id, attempt, at, url, request_headers, request_body,
@@ -101,9 +103,11 @@ describe('what is stored about a person', () => {
     const { shared } = await fill()
     assert.includeMembers(await findTraces(), [
       'audit_log',
+      'automation_calls',
       'campaign_recipients',
       'contacts',
       'events',
+      'inbound_reports',
       'lost_mail',
       'memberships',
       'messages',
@@ -282,7 +286,7 @@ describe('what is stored about a person', () => {
     }
     const all = await read()
     const kinds = all.map((one) => textOf(one['kind']))
-    assert.includeMembers(kinds, ['contact', 'suppression', 'message', 'event'])
+    assert.includeMembers(kinds, ['contact', 'suppression', 'automation_call', 'message', 'event'])
     const messages = all.filter((one) => textOf(one['kind']) === 'message')
     assert.deepEqual(
       messages.map((one) => textOf(one['data']?.['id'])),

@@ -27,8 +27,9 @@ function compare(a: string, b: string): number {
 
 /** The number of ranges that have the address, or 0 if the pattern does not match it. */
 function countFound(email: string, other: string): number {
-  const { lows, highs, pattern } = spellingsOf(email)
+  const { lows, highs, pattern, domains } = spellingsOf(email)
   if (!new RegExp(pattern).test(other)) return 0
+  if (/^[\0-\u007f]*$/.test(other) && !domains.some((domain) => other.endsWith(domain))) return 0
   return lows.filter((low, i) => compare(other, low) >= 0 && compare(other, highs[i] ?? '') < 0).length
 }
 

@@ -17,6 +17,8 @@ export interface MailboxSpellings {
   readonly highs: readonly string[]
   /** A regular expression of PostgreSQL for addresses in lower case. */
   readonly pattern: string
+  /** Each spelling in ASCII ends in one of these domains, perhaps of a subdomain. */
+  readonly domains: readonly string[]
 }
 
 /**
@@ -37,7 +39,12 @@ const FIRST_NOT_ASCII = '\u0080'
 export function spellingsOf(email: string): MailboxSpellings {
   const form = formOf(email)
   const ranges = form.hasSubdomains ? [{ low: '', high: LAST }] : rangesOf(form)
-  return { lows: ranges.map(({ low }) => low), highs: ranges.map(({ high }) => high), pattern: patternOf(form) }
+  return {
+    lows: ranges.map(({ low }) => low),
+    highs: ranges.map(({ high }) => high),
+    pattern: patternOf(form),
+    domains: form.domains,
+  }
 }
 
 interface Range {

@@ -24,7 +24,7 @@ import {
   type SliceStart,
   spelled,
   spellingParameters,
-  spellingPattern,
+  spellingPatterns,
 } from './person.ts'
 
 const SLICE = 200
@@ -257,7 +257,7 @@ export async function eraseEvents(tx: Queryable, person: Person, { position }: S
   const weeks = weeksOf([idAt(week)])
   const { rows } = await tx.query<{ id: string; recipient: string }>(EVENTS(weeks), [
     person.workspaceId,
-    spellingPattern(person),
+    spellingPatterns(person),
     position ?? idAt(week),
   ])
   const ids = rows.filter(({ recipient }) => isSpelling(person, recipient)).map(({ id }) => id)

@@ -10,6 +10,7 @@ import { columnsOf } from '#src/stores/column-arrays.ts'
 import { sql } from '#src/stores/sql.ts'
 import { eraseSuppressions, suppressErased } from '#src/suppression/erased.ts'
 import {
+  FIRST_ID,
   isSpelling,
   matches,
   type Person,
@@ -17,12 +18,11 @@ import {
   type SliceStart,
   spelled,
   spellingParameters,
-  spellingPattern,
+  spellingPatterns,
 } from './person.ts'
 
 /** Stands for an erased address. */
 const ERASED = 'erased'
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 interface ContactRow {
   readonly id: string
@@ -120,7 +120,7 @@ interface FoundAddress {
 export async function eraseCaptured(tx: Queryable, person: Person): Promise<SliceResult> {
   const captured = await tx.query<FoundAddress>(
     `SELECT id, rcpt_to AS address FROM sandbox_inbox WHERE workspace_id = $1 AND ${matches('rcpt_to', 2)}`,
-    [person.workspaceId, spellingPattern(person)],
+    [person.workspaceId, spellingPatterns(person)],
   )
   const ids = captured.rows.filter(({ address }) => isSpelling(person, address)).map(({ id }) => id)
   await tx.query('DELETE FROM sandbox_inbox WHERE id = ANY ($1::uuid[])', [ids])
@@ -175,7 +175,7 @@ const DELETE_CELLS = sql`
 export async function eraseImportErrors(tx: Queryable, person: Person, start: SliceStart): Promise<SliceResult> {
   const imports = await tx.query<{ id: string }>(IMPORTS, [person.workspaceId, start.position ?? FIRST_ID])
   const ids = imports.rows.map(({ id }) => id)
-  const { rows } = await tx.query<QuotedCell>(CELLS, [ids, spellingPattern(person)])
+  const { rows } = await tx.query<QuotedCell>(CELLS, [ids, spellingPatterns(person)])
   const found = rows.filter(({ value }) => isSpelling(person, value))
   await tx.query(DELETE_CELLS, [...columnsOf(found, [({ importId }) => importId, ({ line }) => line, ({ n }) => n])])
   return {
@@ -189,7 +189,7 @@ export async function eraseAudited(tx: Queryable, person: Person, start: SliceSt
   const { rows } = await tx.query<FoundAddress & { isFound: boolean }>(AUDITED, [
     person.workspaceId,
     start.position ?? FIRST_ID,
-    spellingPattern(person),
+    spellingPatterns(person),
   ])
   const found = rows.filter(({ isFound, address }) => isFound && isSpelling(person, address)).map(({ id }) => id)
   await tx.query(`UPDATE audit_log SET object = '${ERASED}', before = NULL, after = NULL WHERE id = ANY ($1::uuid[])`, [
@@ -220,7 +220,7 @@ export async function eraseFromLedgers(tx: Queryable, person: Person, start: Sli
     rows: [campaign],
   } = await tx.query<{ id: string }>(NEXT_CAMPAIGN, [person.workspaceId, start.position ?? FIRST_ID])
   if (campaign === undefined) return { deleted: {}, next: null }
-  const { rows } = await tx.query<FoundAddress>(LEDGER, [campaign.id, spellingPattern(person)])
+  const { rows } = await tx.query<FoundAddress>(LEDGER, [campaign.id, spellingPatterns(person)])
   const ids = rows.filter(({ address }) => isSpelling(person, address)).map(({ id }) => id)
   await tx.query(
     `UPDATE campaign_recipients SET email = '${ERASED}' WHERE campaign_id = $1 AND contact_id = ANY ($2::uuid[])`,
@@ -269,7 +269,7 @@ const FORGET_LOST = sql`
 
 /** Mail that a restored database lacks: the recipient becomes its domain, so the operator still sees what is lost. */
 export async function eraseLost(tx: Queryable, person: Person): Promise<SliceResult> {
-  const { rows } = await tx.query<FoundAddress>(LOST, [person.workspaceId, spellingPattern(person)])
+  const { rows } = await tx.query<FoundAddress>(LOST, [person.workspaceId, spellingPatterns(person)])
   const found = rows.filter(({ address }) => isSpelling(person, address))
   await tx.query(FORGET_LOST, [...columnsOf(found, [({ id }) => id, ({ address }) => address])])
   return { deleted: { lost_mail: found.length }, next: null }

@@ -25,6 +25,7 @@ import {
   eraseLost,
 } from './erase-records.ts'
 import { eraseEvents, eraseMessages } from './erase-messages.ts'
+import { eraseCalls, eraseReports } from './erase-unlinked.ts'
 import type { ErasureSlice, Person, SliceResult } from './person.ts'
 
 /** In this order: first nothing new is sent, and what other steps need is deleted last. */
@@ -34,6 +35,8 @@ const STEPS: Readonly<Record<string, ErasureSlice>> = {
   messages: eraseMessages,
   events: eraseEvents,
   ledgers: eraseFromLedgers,
+  calls: eraseCalls,
+  reports: eraseReports,
   captured: eraseCaptured,
   lost: eraseLost,
   imports: eraseImportErrors,

@@ -11,7 +11,7 @@ import { bodyColumn, joinBody } from '#src/messages/bodies.ts'
 import { listWeeks, WEEK_MS } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type Weeks, weeksOf } from '#src/stores/weeks.ts'
-import { isSpelling, matches, type Person, spelled, spellingParameters, spellingPattern } from './person.ts'
+import { isSpelling, matches, type Person, spelled, spellingParameters, spellingPatterns } from './person.ts'
 
 /** `kind` is the name of a section, and the fields of `data` are those of the tables. */
 export interface StoredObject {
@@ -66,6 +66,17 @@ const SECTIONS: readonly Section[] = [
     `,
   },
   {
+    kind: 'automation_call',
+    readsAll: true,
+    text: sql`
+      SELECT c.body::jsonb #>> '{contact,email}' AS address,
+        to_jsonb(c) - '{workspace_id,lane,leased_until}'::text[] AS data
+      FROM automations a
+      JOIN automation_calls c ON c.automation_id = a.id
+      WHERE a.workspace_id = $1 AND ${matches(`c.body::jsonb #>> '{contact,email}'`, 2)}
+    `,
+  },
+  {
     kind: 'captured_email',
     readsAll: true,
     text: sql`
@@ -101,6 +112,12 @@ const MESSAGES = (weeks: Weeks): string => sql`
         SELECT coalesce(jsonb_agg(to_jsonb(t) - 'message_id'), '[]')
         FROM attempts t
         WHERE t.message_id = r.message_id AND t.n = r.n AND ${weeks.contain('t.message_id')}
+      ),
+      'reports', (
+        SELECT coalesce(jsonb_agg(to_jsonb(i) - '{message_id,raw}'::text[]
+          || jsonb_build_object('raw_base64', encode(i.raw, 'base64'))), '[]')
+        FROM inbound_reports i
+        WHERE i.message_id = r.message_id AND i.n = r.n
       ),
       'events', (
         SELECT coalesce(jsonb_agg(to_jsonb(e) - '{workspace_id,tx,message_id}'::text[]), '[]')
@@ -145,7 +162,7 @@ export async function* readPerson(
 ): AsyncGenerator<StoredObject> {
   if (after === null)
     for (const { kind, text, readsAll } of SECTIONS) {
-      const spellings = readsAll === true ? [spellingPattern(person)] : spellingParameters(person)
+      const spellings = readsAll === true ? [spellingPatterns(person)] : spellingParameters(person)
       yield* objectsOf(person, kind, (await db.query<FoundRow>(text, [person.workspaceId, ...spellings])).rows)
     }
   yield* readMessages(db, person, after)
@@ -157,7 +174,7 @@ export async function* readPerson(
 async function readEvents(db: Queryable, person: Person, week: number): Promise<FoundEvent[]> {
   const { rows } = await db.query<FoundEvent>(EVENTS(weeksOf([idAt(week)])), [
     person.workspaceId,
-    spellingPattern(person),
+    spellingPatterns(person),
   ])
   const ids = [...new Set(rows.flatMap(({ messageId }) => messageId ?? []))]
   if (ids.length === 0) return rows
