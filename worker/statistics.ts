@@ -1,4 +1,4 @@
-/** The rounds of statistics: new events are counted each second, and old rows made coarser. See `src/statistics`. */
+/** The rounds of statistics: new events are counted every five seconds, and minutes rolled up. See `src/statistics`. */
 import type { Context } from '#src/context.ts'
 import { countEvents } from '#src/statistics/count-events.ts'
 import { deleteOrphans, rollUp } from '#src/statistics/roll-up.ts'

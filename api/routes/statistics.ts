@@ -18,7 +18,14 @@ import {
   WORKSPACE_DIMENSIONS,
 } from '#src/statistics/dimensions.ts'
 import { divide, INTERVAL_NAMES, INTERVALS, localText, MAX_INTERVALS, storedSince } from '#src/statistics/intervals.ts'
-import { MAX_REPORT_ROWS, readReport, type Report, type ReportQuery } from '#src/statistics/report.ts'
+import {
+  MAX_REPORT_NUMBERS,
+  MAX_REPORT_ROWS,
+  maxValues,
+  readReport,
+  type Report,
+  type ReportQuery,
+} from '#src/statistics/report.ts'
 import { reportCsv } from '#src/statistics/report-csv.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { type ApiResponse, route, type AnyRoute } from '#api/http/route.ts'
@@ -29,6 +36,7 @@ import { ADMIN_LINK_STATISTICS_ROUTES, LINK_STATISTICS_ROUTES } from './link-sta
 import { csvResponse, periodFields, readPeriod, type StatisticsRequest, wantsCsv } from './statistics-period.ts'
 
 const MAX_LIMIT = 100
+const DEFAULT_LIMIT = 20
 
 const countersField = z
   .string()
@@ -55,10 +63,18 @@ const reportFields = {
   counters: countersField
     .optional()
     .meta({ description: 'the counters to return, separated by commas. By default all' }),
-  limit: z.coerce.number().int().min(1).max(MAX_LIMIT, `at most ${MAX_LIMIT}`).default(20).meta({
-    description:
-      'the number of values that are returned by themselves, the largest; the rest are one with `value: null`',
-  }),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MAX_LIMIT, `at most ${MAX_LIMIT}`)
+    .optional()
+    .meta({
+      description:
+        'the number of values that are returned by themselves, the largest; the rest are one with `value: null`. By ' +
+        `default ${DEFAULT_LIMIT}, or as many as a response may have: ${MAX_REPORT_ROWS} rows, and ` +
+        `${MAX_REPORT_NUMBERS} numbers`,
+    }),
 }
 const groupField = (names: readonly DimensionName[]): z.ZodType<DimensionName, string | undefined> =>
   z
@@ -180,19 +196,19 @@ async function respond(
   return { body: { success: true, message: `${countText(report.rows.length, 'row')}.`, data } }
 }
 
+/** Rows of one interval follow each other, and its times are written once. */
 function rowsOf({ rows }: Report, zone: string): object[] {
-  return rows.map(({ at, value, counts: of }) => ({
-    start: at.toISOString(),
-    local: localText(at, zone),
-    value,
-    counts: of,
-  }))
+  let last: { at: Date; start: string; local: string } | null = null
+  return rows.map(({ at, value, counts: of }) => {
+    if (last?.at !== at) last = { at, start: at.toISOString(), local: localText(at, zone) }
+    return { start: last.start, local: last.local, value, counts: of }
+  })
 }
 
 function readQuery(query: ReportFields, scope: string, nowMs: number): ReportQuery | Refusal {
   const times = readPeriod(query, query.timezone, nowMs)
   if (isRefusal(times)) return times
-  const { interval, group_by: dimension, value = null, counters = COUNTER_NAMES, limit } = query
+  const { interval, group_by: dimension, value = null, counters = COUNTER_NAMES } = query
   const { needs } = INTERVALS[interval]
   if (times.from.getTime() < storedSince(needs, nowMs) - RESOLUTIONS[needs].ms)
     return invalid([{ path: 'interval', message: `${interval}s are not stored for so long: use a longer interval` }])
@@ -200,11 +216,16 @@ function readQuery(query: ReportFields, scope: string, nowMs: number): ReportQue
   const division = divide(times.from, times.to, interval, query.timezone)
   if (division === null)
     return invalid([{ path: 'interval', message: `gives more than ${MAX_INTERVALS} intervals: use a longer one` }])
-  if (division.starts.length * limit > MAX_REPORT_ROWS && dimension !== 'all' && value === null)
+  const most = dimension === 'all' || value !== null ? MAX_LIMIT : maxValues(division.starts.length, counters.length)
+  if ((query.limit ?? 1) > most)
     return invalid([
-      { path: 'limit', message: `gives more than ${MAX_REPORT_ROWS} rows: use a smaller limit or a longer interval` },
+      {
+        path: 'limit',
+        message: `is at most ${most} for so many intervals and counters: reduce it, or use a longer interval`,
+      },
     ])
-  return { scope, dimension, value, division, counters, limit }
+  const limit = query.limit ?? Math.min(DEFAULT_LIMIT, most)
+  return { scope, dimension, value, interval, division, counters, limit }
 }
 
 export const STATISTICS_ROUTES: readonly AnyRoute[] = [read, ...LINK_STATISTICS_ROUTES]

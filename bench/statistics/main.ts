@@ -1,62 +1,38 @@
 /**
- * What statistics cost: the CPU of counting the events of a stream, per message, and the time of reports over a year of
- * 10,000,000 messages of one workspace. Starts PostgreSQL of its own. The share is that of `--message-ms`, the CPU of
- * all processes for one message end to end, which `npm run bench -- e2e` measures on the same machine.
- * Usage: node bench/statistics/main.ts [--messages N] [--workspaces N] [--message-ms N]
+ * What statistics cost: the CPU of counting the events of a stream, per message, by statement; and reports over a year
+ * of ten million recipients. Starts PostgreSQL of its own. The share is that of `--message-ms`, the CPU of all
+ * processes for one message end to end, which `npm run bench -- e2e` measures on the same machine.
+ * Usage: node bench/statistics/main.ts [--messages N] [--slice N] [--workspaces N] [--message-ms N] [--all]
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { pino } from 'pino'
-import { readUsage } from '#bench/harness/cpu.ts'
 import { createProcessManager } from '#bench/harness/process-manager.ts'
-import { percentile } from '#bench/harness/stats.ts'
 import { openBenchStores } from '#bench/harness/stores.ts'
 import { formatTable } from '#bench/table.ts'
 import { newId } from '#src/platform/id.ts'
 import { countEvents } from '#src/statistics/count-events.ts'
-import { COUNTER_NAMES, type DimensionName, INSTALLATION, RESOLUTIONS } from '#src/statistics/dimensions.ts'
-import { divide, type IntervalName } from '#src/statistics/intervals.ts'
-import { readReport } from '#src/statistics/report.ts'
-import { type Db, openDb } from '#src/stores/db.ts'
+import { INSTALLATION } from '#src/statistics/dimensions.ts'
+import { openDb, type Queryable } from '#src/stores/db.ts'
 import { migrate } from '#src/stores/migrate.ts'
 import { sql } from '#src/stores/sql.ts'
-import { ACCEPT, DELIVER, FILL_ROWS, VALUES } from './fill.ts'
+import { cpuMsOf, ownCpuMs } from './cpu.ts'
+import { ACCEPT, DELIVER } from './mail-stream.ts'
+import { fillYear, measureReports } from './reports.ts'
 
-const YEAR_MESSAGES = 10_000_000
-const DAY_MS = 24 * 3_600_000
-const YEAR_MS = 365 * DAY_MS
 const CHUNK = 500
-const REPEATS = 9
-const TARGET_MS = 100
 const TARGET_SHARE = 0.03
-
-interface ReportCase {
-  readonly dimension: DimensionName
-  readonly interval: IntervalName
-  readonly limit: number
-  readonly days: number
-  readonly value?: string
-}
-
-const CASES: readonly ReportCase[] = [
-  { dimension: 'all', interval: 'day', limit: 1, days: 365 },
-  { dimension: 'all', interval: 'month', limit: 1, days: 365 },
-  { dimension: 'tier', interval: 'week', limit: 10, days: 365 },
-  { dimension: 'receiver', interval: 'month', limit: 100, days: 365 },
-  { dimension: 'receiver', interval: 'day', limit: 50, days: 365 },
-  { dimension: 'tag', interval: 'day', limit: 20, days: 365 },
-  { dimension: 'tag', interval: 'day', limit: 20, days: 365, value: 'tag-value-7' },
-  { dimension: 'campaign', interval: 'week', limit: 20, days: 365 },
-  { dimension: 'receiver', interval: 'hour', limit: 20, days: 30 },
-  { dimension: 'receiver', interval: 'minute', limit: 10, days: 1 },
-]
+/** The first slices open connections, compile code and make plans. */
+const WARM_UP = 6
 
 const { values: given } = parseArgs({
   options: {
-    messages: { type: 'string', default: '100000' },
-    workspaces: { type: 'string', default: '10' },
+    messages: { type: 'string', default: '60000' },
+    slice: { type: 'string', default: '1500' },
+    workspaces: { type: 'string', default: '8' },
     'message-ms': { type: 'string', default: '2.4' },
+    all: { type: 'boolean', default: false },
   },
 })
 const manager = createProcessManager()
@@ -65,17 +41,25 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
 try {
   const { databaseUrl, groups } = await openBenchStores(manager, join(manager.dir, 'data'), () => undefined)
   await migrate(databaseUrl)
-  const client = new pg.Client(databaseUrl)
-  client.on('error', () => undefined)
-  await client.connect()
+  const client = await connect(databaseUrl)
+  const workspaces: string[] = []
+  for (let n = 0; n < Number(given.workspaces); n++) workspaces.push(await addWorkspace(client))
+  process.stdout.write(`${await measureCounting(client, await connect(databaseUrl), workspaces)}\n\n`)
+  await fillYear(client, workspaces, Date.now())
   const db = openDb(databaseUrl, pino({ level: 'silent' }))
-  const cpuMs = (): number => (readUsage(groups)['postgres']?.cpuMs ?? 0) + process.cpuUsage().user / 1000
-  for (const measure of [() => measureReports(client, db), () => measureCounting(client, db, cpuMs)])
-    process.stdout.write(`${await measure()}\n\n`)
-  await client.end()
+  const targets = { db, postmaster: groups['postgres'] ?? 0, workspaceId: workspaces[0] ?? '' }
+  process.stdout.write(`${await measureReports(targets, given.all)}\n`)
   await db.close()
 } finally {
   await manager.end()
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client(url)
+  client.on('error', () => undefined)
+  await client.connect()
+  manager.defer(() => client.end())
+  return client
 }
 
 async function addWorkspace(client: pg.Client): Promise<string> {
@@ -87,96 +71,71 @@ async function addWorkspace(client: pg.Client): Promise<string> {
   return id
 }
 
-/** Counts in slices of about a second, as the worker does at some thousand messages a second. */
-async function measureCounting(client: pg.Client, db: Db, cpuMs: () => number): Promise<string> {
-  const messages = Number(given.messages)
-  const workspaces: string[] = []
-  for (let n = 0; n < Number(given.workspaces); n++) workspaces.push(await addWorkspace(client))
-  let [countingMs, storingMs, events] = [0, 0, 0]
-  for (let done = 0; done < messages; done += 4 * CHUNK) {
-    let began = cpuMs()
-    for (let n = 0; n < 4; n++) {
-      const { rows } = await client.query<{ ids: string[]; workspaces: string[] }>(ACCEPT, [CHUNK, workspaces])
-      events += CHUNK + ((await client.query(DELIVER, [rows[0]?.ids, rows[0]?.workspaces])).rowCount ?? 0)
-    }
-    storingMs += cpuMs() - began
-    began = cpuMs()
-    while (await countEvents({ db }));
-    countingMs += cpuMs() - began
+/** One connection, so that its process is known; it adds up the CPU of each statement. */
+async function timed(counter: pg.Client, byName: Map<string, number>): Promise<Parameters<typeof countEvents>[0]> {
+  const { rows } = await counter.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')
+  const pids = [rows[0]?.pid ?? 0]
+  const query = async (statement: Parameters<Queryable['query']>[0], values?: readonly unknown[]) => {
+    const { name, text } = typeof statement === 'string' ? { name: statement, text: statement } : statement
+    const before = cpuMsOf(pids)
+    const isPrepared = typeof statement !== 'string' && name !== ''
+    const result = await counter.query({ text, values: [...(values ?? [])], ...(isPrepared ? { name } : {}) })
+    const label = name === '' ? 'statistics-add, crowded' : (name.split(' ')[0] ?? '')
+    byName.set(label, (byName.get(label) ?? 0) + cpuMsOf(pids) - before)
+    return result
   }
-  const { rows } = await client.query<{ rows: number; sent: number; bytes: number }>(
+  const tx = { query } as unknown as Queryable
+  const transaction = async <T>(work: (tx: Queryable) => Promise<T>): Promise<T> => {
+    await query('BEGIN')
+    const result = await work(tx)
+    await query('COMMIT')
+    return result
+  }
+  return { db: { transaction } } as unknown as Parameters<typeof countEvents>[0]
+}
+
+/** Counts in slices of `--slice` messages: what 300 messages a second store in five seconds. */
+async function measureCounting(client: pg.Client, counter: pg.Client, workspaces: string[]): Promise<string> {
+  const byName = new Map<string, number>()
+  const ctx = await timed(counter, byName)
+  const slice = Number(given.slice)
+  let [nodeMs, events, messages, warmedUp] = [0, 0, 0, 0]
+  for (let n = 0; messages < Number(given.messages); n++) {
+    if (n === WARM_UP) {
+      byName.clear()
+      warmedUp = messages
+      nodeMs = events = messages = 0
+    }
+    for (let done = 0; done < slice; done += CHUNK) {
+      const count = Math.min(CHUNK, slice - done)
+      const { rows } = await client.query<{ ids: string[]; workspaces: string[] }>(ACCEPT, [count, workspaces])
+      events += count + ((await client.query(DELIVER, [rows[0]?.ids, rows[0]?.workspaces])).rowCount ?? 0)
+      messages += count
+    }
+    const began = ownCpuMs()
+    while (await countEvents(ctx));
+    nodeMs += ownCpuMs() - began
+  }
+  const { rows } = await client.query<{ sent: number }>(
     sql`
-      SELECT count(*)::int AS rows, sum(sent) FILTER (WHERE dimension = 'all' AND workspace_id = $1)::int AS sent,
-        pg_total_relation_size('statistics')::float8 AS bytes
-      FROM statistics`,
+      SELECT sum(sent)::int AS sent
+      FROM statistics
+      WHERE dimension = 'all' AND resolution = 0 AND workspace_id = $1`,
     [INSTALLATION],
   )
-  if (rows[0]?.sent !== messages) throw new Error(`counted ${rows[0]?.sent} of ${messages} messages`)
-  const perMessage = countingMs / messages
-  const share = perMessage / Number(given['message-ms'])
+  if (rows[0]?.sent !== messages + warmedUp) throw new Error(`counted ${rows[0]?.sent} of ${messages + warmedUp}`)
+  const pgMs = [...byName.values()].reduce((sum, ms) => sum + ms, 0)
+  const share = (pgMs + nodeMs) / messages / Number(given['message-ms'])
   return formatTable([
-    ['messages', 'events', 'rows', 'MB', 'storing, ms a message', 'counting, ms a message', 'share', ''],
+    ['CPU of counting', 'ms a message', 'share', ''],
+    ...[...byName].map(([name, ms]) => [name, (ms / messages).toFixed(4), '', '']),
+    ['PostgreSQL', (pgMs / messages).toFixed(4), '', ''],
+    ['Node', (nodeMs / messages).toFixed(4), '', ''],
     [
-      String(messages),
-      String(events),
-      String(rows[0].rows),
-      (rows[0].bytes / 1e6).toFixed(1),
-      (storingMs / messages).toFixed(3),
-      perMessage.toFixed(3),
+      `${messages} messages, ${(events / messages).toFixed(2)} events each`,
+      ((pgMs + nodeMs) / messages).toFixed(4),
       `${(share * 100).toFixed(1)} %`,
       share <= TARGET_SHARE ? '' : 'missed',
     ],
   ])
-}
-
-async function fillYear(client: pg.Client, workspaceId: string, nowMs: number): Promise<void> {
-  let to = nowMs
-  for (const [name, { code, ms, keptMs }] of Object.entries(RESOLUTIONS)) {
-    const from = name === 'day' ? nowMs - YEAR_MS : Math.max(nowMs - YEAR_MS, nowMs - keptMs)
-    const start = new Date(Math.ceil(from / ms) * ms)
-    for (const [dimension, values] of Object.entries(VALUES))
-      await client.query(FILL_ROWS(dimension, values), [
-        workspaceId,
-        start,
-        new Date(to),
-        `${ms / 1000} seconds`,
-        (YEAR_MESSAGES / YEAR_MS) * ms,
-        code,
-      ])
-    to = start.getTime()
-  }
-  await client.query('VACUUM ANALYZE statistics')
-}
-
-async function measureReports(client: pg.Client, db: Db): Promise<string> {
-  const nowMs = Date.now()
-  const scope = await addWorkspace(client)
-  await fillYear(client, scope, nowMs)
-  const table = [['by', 'interval', 'days', 'rows', 'median ms', 'slowest ms', '']]
-  for (const { dimension, interval, limit, days, value = null } of CASES) {
-    const division = divide(new Date(nowMs - days * DAY_MS), new Date(nowMs), interval, 'Europe/Berlin')
-    if (division === null) throw new Error('too many intervals')
-    const times: number[] = []
-    let rows = 0
-    for (let n = 0; n < REPEATS; n++) {
-      const began = performance.now()
-      const report = await readReport(db, { scope, dimension, value, division, counters: COUNTER_NAMES, limit })
-      times.push(performance.now() - began)
-      rows = report.rows.length
-    }
-    const median = percentile(times, 50)
-    table.push([
-      value === null ? dimension : `${dimension}, one value`,
-      interval,
-      String(days),
-      String(rows),
-      median.toFixed(1),
-      Math.max(...times).toFixed(1),
-      median <= TARGET_MS ? '' : 'missed',
-    ])
-  }
-  const { rows: size } = await client.query<{ rows: number; bytes: number }>(
-    `SELECT count(*)::int AS rows, pg_total_relation_size('statistics')::float8 AS bytes FROM statistics`,
-  )
-  return `${formatTable(table)}\nA year: ${size[0]?.rows} rows, ${((size[0]?.bytes ?? 0) / 1e6).toFixed(0)} MB.`
 }

@@ -47,6 +47,7 @@ describe('counting events', () => {
       scope: workspaceId,
       dimension: 'all',
       value: null,
+      interval: 'day',
       division,
       counters: ['sent', 'bounced_hard'],
       limit: 10,

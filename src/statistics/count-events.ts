@@ -10,10 +10,10 @@ import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type EventCursor, findSlice, readSlice, sinceMsOf } from './event-slice.ts'
 import { addLinks, addRows } from './stored-rows.ts'
-import { tally, tallyClicks } from './tally.ts'
+import { tally, tallyClicks, withCoarser } from './tally.ts'
 
 /** Events in one transaction. */
-const SLICE = 5000
+const SLICE = 20_000
 /** Without events the cursor advances this often, so that the weeks before it are not read. */
 const IDLE_ADVANCE_MS = 3_600_000
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
@@ -37,6 +37,8 @@ interface CursorRow extends EventCursor {
   readonly completeTx: string
   /** It was restored from another cluster and is far ahead of this one (src/events/feed.ts). */
   readonly isForeign: boolean
+  /** Rows of earlier minutes are rolled up (roll-up.ts). */
+  readonly rolledMs: number
 }
 
 const CURSORS = prepared(
@@ -45,7 +47,8 @@ const CURSORS = prepared(
     SELECT name, tx, id, extract(epoch FROM least(since, now()))::float8 * 1000 AS "sinceMs", before_tx AS "beforeTx",
       extract(epoch FROM now())::float8 * 1000 AS "nowMs", pg_snapshot_xmin(pg_current_snapshot()) AS "completeTx",
       tx > pg_snapshot_xmax(pg_current_snapshot())
-        OR coalesce(before_tx > pg_snapshot_xmax(pg_current_snapshot()), false) AS "isForeign"
+        OR coalesce(before_tx > pg_snapshot_xmax(pg_current_snapshot()), false) AS "isForeign",
+      (SELECT extract(epoch FROM rolled_until)::float8 * 1000 FROM statistics_cursors WHERE name = 'new') AS "rolledMs"
     FROM statistics_cursors
     ORDER BY name
   `,
@@ -93,7 +96,7 @@ async function countSlice(tx: Queryable, cursor: CursorRow, limit: number): Prom
   const slice = await findSlice(tx, cursor, limit)
   if (slice === null) return finish(tx, cursor)
   const { groups, clicks } = await readSlice(tx, cursor, slice)
-  await addRows(tx, tally(groups))
+  await addRows(tx, withCoarser(tally(groups), cursor.rolledMs, cursor.nowMs))
   await addLinks(tx, tallyClicks(clicks))
   await tx.query(ADVANCE, [cursor.name, slice.tx, slice.id, sinceMsOf(slice, cursor.nowMs)])
   return slice.events === limit

@@ -75,12 +75,15 @@ export const INSTALLATION = '00000000-0000-0000-0000-000000000000'
 export const NO_VALUE = ''
 
 /**
- * How fine the periods of stored rows are, how long they stay so before they are added to the next, and how many values
- * of a dimension a period of a workspace has; further ones count as `NO_VALUE`. A year by day reads all three.
+ * How fine the periods of stored rows are, how long they are stored, and how many values of a dimension a period of a
+ * workspace has; further ones count as `NO_VALUE`. A report that begins when a period may just be deleted finds it:
+ * rows are deleted `SPARE_MS` later.
  */
 export const RESOLUTIONS = {
   minute: { code: 0, ms: 60_000, keptMs: 24 * 3_600_000, values: 100 },
   hour: { code: 1, ms: 3_600_000, keptMs: 31 * 24 * 3_600_000, values: 50 },
   day: { code: 2, ms: 24 * 3_600_000, keptMs: Infinity, values: 100 },
 } as const
+/** Old rows are deleted by whole days of UTC, and minutes by hours. */
+export const SPARE_MS = 3_600_000
 export type ResolutionName = keyof typeof RESOLUTIONS

@@ -109,12 +109,16 @@ export const RECOUNT = sql`
   FROM events
   WHERE message_id IS NOT NULL AND data ->> 'test' IS NULL`
 
+/** The rows that have each event once: days as far as they are rolled up, and minutes. */
+export const EACH_ONCE = sql`
+  (resolution = 2 OR resolution = 0 AND at >= (SELECT rolled_until FROM statistics_cursors WHERE name = 'new'))`
+
 /** The counters of one dimension, added up over all periods and values. */
 export function sumsOf(counters: readonly string[]): string {
   return sql`
     SELECT ${counters.map((name) => `coalesce(sum(${name}), 0)::int AS ${name}`).join(', ')}
     FROM statistics
-    WHERE workspace_id = $1 AND dimension = $2`
+    WHERE workspace_id = $1 AND dimension = $2 AND ${EACH_ONCE}`
 }
 
 /** Waits until the statistics of the whole installation are those of a recount. */

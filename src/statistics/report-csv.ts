@@ -12,18 +12,24 @@ export interface CsvLayout {
   readonly zone: string
 }
 
-/** One line for each interval and value. An empty value: those beyond the limit. */
+/**
+ * One line for each interval and value. An empty value: those beyond the limit. Times and values are escaped once, for
+ * they are in many lines; numbers need no escaping.
+ */
 export function reportCsv({ rows }: Pick<Report, 'rows'>, { dimension, counters, zone }: CsvLayout): string {
-  const head = ['start', 'local', ...(dimension === null ? [] : [dimension]), ...counters]
-  return writeRows([
-    head,
-    ...rows.map(({ at, value, counts }) => [
-      at.toISOString(),
-      localText(at, zone),
-      ...(dimension === null ? [] : [value ?? '']),
-      ...counters.map((name) => String(counts[name] ?? 0)),
-    ]),
-  ])
+  const head = writeRows([['start', 'local', ...(dimension === null ? [] : [dimension]), ...counters]])
+  const cells = new Map<Date | string, string>()
+  const once = (key: Date | string, make: () => readonly string[]): string => {
+    const found = cells.get(key) ?? writeRows([make()]).trimEnd()
+    cells.set(key, found)
+    return found
+  }
+  const lines = rows.map(({ at, value, counts }) => {
+    const start = once(at, () => [at.toISOString(), localText(at, zone)])
+    const name = dimension === null ? '' : `,${once(value ?? '', () => [value ?? ''])}`
+    return `${start}${name},${counters.map((counter) => counts[counter] ?? 0).join(',')}\r\n`
+  })
+  return head + lines.join('')
 }
 
 export function linksCsv(links: readonly LinkClicks[]): string {

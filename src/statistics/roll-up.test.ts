@@ -3,7 +3,9 @@ import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { COUNTER_NAMES } from './dimensions.ts'
+import { divide } from './intervals.ts'
 import { countAllEvents, type EventFacts, storeMail, sumsOf } from './mail.test-data.ts'
+import { readReport } from './report.ts'
 import { deleteOrphans, rollUp } from './roll-up.ts'
 
 const DAY_MS = 24 * 3600 * 1000
@@ -25,19 +27,17 @@ describe('rolling statistics up', () => {
   const sums = async (dimension: string): Promise<Record<string, number>> =>
     (await ctx.db.query<Record<string, number>>(sumsOf(COUNTER_NAMES), [workspaceId, dimension])).rows[0] ?? {}
 
-  it('makes old rows coarser without changing a sum', async () => {
-    const now = Date.now()
-    for (const age of [0, 0.5, 3, 3.02, 70, 70.01, 71])
-      for (const tag of ['a', 'b']) {
-        const at = new Date(now - age * DAY_MS)
-        await storeMail(ctx.db, { workspaceId, at, tags: [tag] }, SENT)
-      }
-    // old mail is counted as it is after an upgrade
+  const rollAllUp = async (slice: number): Promise<void> => {
+    while (await rollUp(ctx, slice));
+  }
+  const rollUntil = (time: Date): Promise<unknown> =>
+    ctx.db.query('UPDATE statistics_cursors SET rolled_until = $1', [time])
+  /** As mail is counted after an upgrade: events of any age. */
+  const countFromTheStart = async (): Promise<void> => {
     await ctx.db.query(`UPDATE statistics_cursors SET since = 'epoch', tx = '0' WHERE name = 'new'`)
     await countAll()
-    const before = [await sums('all'), await sums('tag')]
-    while (await rollUp(ctx, 3));
-    assert.deepEqual([await sums('all'), await sums('tag')], before)
+  }
+  const byResolution = async (): Promise<unknown[]> => {
     const { rows } = await ctx.db.query<{ resolution: number; sent: number }>(
       sql`
         SELECT resolution, sum(sent)::int AS sent
@@ -47,11 +47,75 @@ describe('rolling statistics up', () => {
         ORDER BY 1`,
       [workspaceId],
     )
-    assert.deepEqual(rows, [
-      { resolution: 0, sent: 4 },
-      { resolution: 1, sent: 4 },
-      { resolution: 2, sent: 6 },
-    ])
+    return rows.map(({ resolution, sent }) => [resolution, sent])
+  }
+  const AGES = [0, 0.01, 0.5, 0.51, 3, 3.02, 70, 70.01, 71]
+  async function storeAges(now: number): Promise<void> {
+    for (const age of AGES)
+      for (const tag of ['a', 'b'])
+        await storeMail(ctx.db, { workspaceId, at: new Date(now - age * DAY_MS), tags: [tag] }, SENT)
+  }
+  /** The sums of each interval, and those of a year. */
+  async function reportsOf(now: number): Promise<unknown> {
+    const reports: unknown[] = []
+    for (const [interval, days] of [
+      ['minute', 0.9],
+      ['hour', 30],
+      ['day', 364],
+      ['week', 364],
+      ['month', 364],
+    ] as const)
+      for (const zone of ['UTC', 'Asia/Kolkata', 'America/New_York']) {
+        const division = divide(new Date(now - days * DAY_MS), new Date(now + 60_000), interval, zone)
+        assert.ok(division !== null)
+        const query = { scope: workspaceId, dimension: 'tag', value: null, interval, division, limit: 5 } as const
+        const { totals } = await readReport(ctx.db, { ...query, counters: COUNTER_NAMES })
+        reports.push([interval, zone, totals.map(({ value, counts }) => [value, counts.accepted, counts.sent])])
+      }
+    return reports
+  }
+
+  it('changes no sum of a report, whatever is rolled up and counted later', async () => {
+    const now = Date.now()
+    await storeAges(now)
+    await rollUntil(new Date(now - 80 * DAY_MS))
+    await countFromTheStart()
+    const mails = { minute: 4, hour: 6, day: 9, week: 9, month: 9 }
+    const expected = Object.entries(mails).flatMap(([interval, count]) =>
+      ['UTC', 'Asia/Kolkata', 'America/New_York'].map((zone) => [
+        interval,
+        zone,
+        ['a', 'b'].map((tag) => [tag, count, count]),
+      ]),
+    )
+    const before = [await sums('all'), await sums('tag')]
+    assert.deepEqual((await byResolution()) as never, [[0, 2 * AGES.length]])
+    await rollAllUp(3)
+    assert.deepEqual([await sums('all'), await sums('tag')], before)
+    assert.deepEqual((await reportsOf(now)) as never, expected)
+    // and the other way round: everything is late
+    await ctx.db.query('DELETE FROM statistics')
+    await rollUntil(new Date(Math.floor(now / 3_600_000) * 3_600_000))
+    await countFromTheStart()
+    assert.deepEqual([await sums('all'), await sums('tag')], before)
+    assert.deepEqual((await reportsOf(now)) as never, expected)
+    await rollAllUp(1000)
+    assert.deepEqual((await reportsOf(now)) as never, expected)
+  })
+
+  it('deletes minutes and hours after their time, never before they are rolled up', async () => {
+    const now = Date.now()
+    await storeAges(now)
+    await rollUntil(new Date(now - 80 * DAY_MS))
+    await countFromTheStart()
+    let isMore = true
+    while (isMore) {
+      isMore = await rollUp(ctx, 3)
+      assert.strictEqual((await sums('tag'))['sent'], 2 * AGES.length)
+    }
+    const [minutes, hours] = (await byResolution()) as [number, number][]
+    assert.deepEqual(minutes, [0, 8])
+    assert.isAtMost(hours?.[1] ?? 0, 12)
   })
 
   it('deletes what is older than the setting, and what belongs to no workspace', async () => {

@@ -1,55 +1,83 @@
 /**
- * Makes old statistics coarser: minutes become hours, hours become days of UTC, and days are deleted after the time of
- * the settings. Rows are deleted and their sums added in one statement, so an event is always in exactly one row and
- * readers just add up. Late events, such as an open of last week, are stored as a minute and become coarser with the
- * next round. Statistics of workspaces that no longer exist are deleted. The lock of `count-events.ts` excludes other
- * writers; a crash rolls one slice back.
+ * Rolls statistics up: when an hour is over, its minutes are added to a row of the hour and to one of the day of UTC.
+ * Those rows and the time until which minutes are rolled up (`rolled_until`) change in one transaction, so each event
+ * is either only in minutes after that time, or in all resolutions. What is counted later of an earlier time, such as
+ * the stored events of an upgrade, is added to all of them at once (`withCoarser`). Rows are deleted by age: minutes
+ * after a day, hours after 31 days, days after the time of the settings. Statistics of workspaces that no longer exist
+ * are deleted. The lock of `count-events.ts` excludes other writers; a crash rolls one slice back.
  */
 import type { Context } from '#src/context.ts'
-import { prepared, type Queryable } from '#src/stores/db.ts'
+import { prepared, type Queryable, type Statement } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { asOnlyWriter } from './count-events.ts'
-import { COUNTER_NAMES, INSTALLATION, RESOLUTIONS, type ResolutionName } from './dimensions.ts'
+import { COUNTER_NAMES, INSTALLATION, RESOLUTIONS, SPARE_MS } from './dimensions.ts'
 import { ADD_ROWS } from './stored-rows.ts'
 
 /** Rows in one transaction. */
-const SLICE = 5000
+const SLICE = 20_000
 
-/** Deletes the oldest rows of resolution $1 before $2 and adds them to those of $3, whose periods last $4. */
-const MERGE = prepared(
-  'statistics-merge',
+/** Minutes are rolled up at the earliest this long after their hour: events that come later cost more. */
+const SETTLED_MS = 2 * 60_000
+
+/** Until where minutes are rolled up, the first minute after that, and the minute of the row $1 after it. */
+const FIND_MINUTES = prepared(
+  'statistics-find-minutes',
   sql`
-    WITH old AS (
-      SELECT ctid
-      FROM statistics
-      WHERE resolution = $1 AND at < $2
-      ORDER BY at
-      LIMIT $5
-    ),
-    deleted AS (
-      DELETE FROM statistics s
-      USING old
-      WHERE s.ctid = old.ctid
-      RETURNING s.*
-    ),
-    input AS (
-      SELECT workspace_id, dimension, date_bin($4::interval, at, 'epoch') AS at, $3::smallint AS resolution, value,
-        ${COUNTER_NAMES.map((name) => `sum(${name}) AS ${name}`).join(', ')}
-      FROM deleted
-      GROUP BY 1, 2, 3, 5
-    ),
-    ${ADD_ROWS}
-    SELECT (SELECT count(*) FROM deleted)::int AS deleted, (SELECT count(*) FROM written) AS written
+    SELECT c.rolled_until AS "rolledUntil", first.at AS first, next.at AS next
+    FROM statistics_cursors c
+    LEFT JOIN LATERAL (
+      SELECT min(s.at) AS at
+      FROM statistics s
+      WHERE s.resolution = ${RESOLUTIONS.minute.code} AND s.at >= c.rolled_until
+    ) first ON true
+    LEFT JOIN LATERAL (
+      SELECT s.at
+      FROM statistics s
+      WHERE s.resolution = ${RESOLUTIONS.minute.code} AND s.at >= c.rolled_until
+      ORDER BY s.at
+      OFFSET $1
+      LIMIT 1
+    ) next ON true
+    WHERE c.name = 'new'
   `,
 )
 
-const DELETE_DAYS = prepared(
-  'statistics-delete-days',
+const sumRows = (period: string, { code }: { readonly code: number }): string => sql`
+  SELECT workspace_id, dimension, date_bin('${period}', at, 'epoch') AS at, ${code}::smallint AS resolution, value,
+    ${COUNTER_NAMES.map((name) => `sum(${name}) AS ${name}`).join(', ')}
+  FROM minutes
+  GROUP BY 1, 2, 3, 5`
+
+/** Adds the minutes from $1 to before $2 to hours and days. */
+const ADD_COARSER = prepared(
+  '', // planned each time, for the rows of the time
+  sql`
+    WITH minutes AS (
+      SELECT *
+      FROM statistics
+      WHERE resolution = ${RESOLUTIONS.minute.code} AND at >= $1 AND at < $2
+    ),
+    input AS (
+      ${sumRows('1 hour', RESOLUTIONS.hour)}
+      UNION ALL
+      ${sumRows('1 day', RESOLUTIONS.day)}
+    ),
+    ${ADD_ROWS}
+    SELECT count(*) AS written
+    FROM written
+  `,
+)
+
+const ADVANCE = prepared(
+  'statistics-rolled-until',
+  `UPDATE statistics_cursors SET rolled_until = $1 WHERE name = 'new'`,
+)
+
+const DELETE_OLD = prepared(
+  'statistics-delete-old',
   sql`
     DELETE FROM statistics
-    WHERE ctid = ANY (
-      ARRAY(SELECT ctid FROM statistics WHERE resolution = ${RESOLUTIONS.day.code} AND at < $1 ORDER BY at LIMIT $2)
-    )
+    WHERE ctid = ANY (ARRAY(SELECT ctid FROM statistics WHERE resolution = $3 AND at < $1 ORDER BY at LIMIT $2))
   `,
 )
 
@@ -58,37 +86,56 @@ const DELETE_LINKS = prepared(
   'DELETE FROM link_clicks WHERE ctid = ANY (ARRAY(SELECT ctid FROM link_clicks WHERE day < $1 ORDER BY day LIMIT $2))',
 )
 
-const MERGES: readonly { readonly from: ResolutionName; readonly to: ResolutionName }[] = [
-  { from: 'minute', to: 'hour' },
-  { from: 'hour', to: 'day' },
-]
-
 type RollUpContext = Pick<Context, 'db' | 'clock' | 'config'>
 
-/** Works through some slices. True if there is more. */
+/** Works through some slices. True if there is more. No minute is deleted before it is rolled up. */
 export async function rollUp(ctx: RollUpContext, slice = SLICE): Promise<boolean> {
-  const nowMs = ctx.clock.now()
-  const work = async (tx: Queryable): Promise<boolean> => {
-    let hasMore = false
-    for (const { from, to } of MERGES) {
-      const [{ code, keptMs }, target] = [RESOLUTIONS[from], RESOLUTIONS[to]]
-      // whole periods only: the rest of one would become a second row of it
-      const before = new Date(Math.floor((nowMs - keptMs) / target.ms) * target.ms)
-      const { rows } = await tx.query<{ deleted: number }>(MERGE, [
-        code,
-        before,
-        target.code,
-        `${target.ms / 1000} seconds`,
-        slice,
-      ])
-      hasMore = (rows[0]?.deleted ?? 0) === slice || hasMore
-    }
-    const oldest = new Date(nowMs - ctx.config.statisticsRetentionDays * RESOLUTIONS.day.ms)
-    for (const statement of [DELETE_DAYS, DELETE_LINKS])
-      hasMore = ((await tx.query(statement, [oldest, slice])).rowCount ?? 0) === slice || hasMore
-    return hasMore
-  }
+  const work = async (tx: Queryable): Promise<boolean> =>
+    (await rollMinutesUp(tx, ctx.clock.now(), slice)) || deleteOld(tx, ctx, slice)
   return (await asOnlyWriter(ctx, work, { waits: true })) === true
+}
+
+interface FoundMinutes {
+  readonly rolledUntil: Date
+  readonly first: Date | null
+  readonly next: Date | null
+}
+
+/** At most an hour, and about `slice` rows but whole minutes. */
+async function rollMinutesUp(tx: Queryable, nowMs: number, slice: number): Promise<boolean> {
+  const { rows } = await tx.query<FoundMinutes>(FIND_MINUTES, [slice])
+  const [found] = rows
+  if (found === undefined) return false
+  const { rolledUntil, first, next } = found
+  const overMs = hourOf(nowMs - SETTLED_MS)
+  const beginMs = Math.min(first?.getTime() ?? overMs, overMs)
+  const hourEndMs = Math.min(hourOf(beginMs) + RESOLUTIONS.hour.ms, overMs)
+  const untilMs = Math.min(hourEndMs, Math.max(next?.getTime() ?? Infinity, beginMs + RESOLUTIONS.minute.ms))
+  if (untilMs <= rolledUntil.getTime()) return false
+  await tx.query(ADD_COARSER, [rolledUntil, new Date(untilMs)])
+  await tx.query(ADVANCE, [new Date(untilMs)])
+  return untilMs < overMs
+}
+
+function hourOf(ms: number): number {
+  return Math.floor(ms / RESOLUTIONS.hour.ms) * RESOLUTIONS.hour.ms
+}
+
+async function deleteOld(tx: Queryable, { clock, config }: RollUpContext, slice: number): Promise<boolean> {
+  const nowMs = clock.now()
+  const before = (keptMs: number, unit: number): Date => new Date(Math.floor((nowMs - keptMs) / unit) * unit)
+  const { minute, hour, day } = RESOLUTIONS
+  const oldest = before(config.statisticsRetentionDays * day.ms, 1)
+  const deletions: readonly [statement: Statement, values: readonly unknown[]][] = [
+    [DELETE_OLD, [before(minute.keptMs + SPARE_MS, hour.ms), slice, minute.code]],
+    [DELETE_OLD, [before(hour.keptMs + SPARE_MS, day.ms), slice, hour.code]],
+    [DELETE_OLD, [oldest, slice, day.code]],
+    [DELETE_LINKS, [oldest, slice]],
+  ]
+  let hasMore = false
+  for (const [statement, values] of deletions)
+    hasMore = ((await tx.query(statement, values)).rowCount ?? 0) === slice || hasMore
+  return hasMore
 }
 
 /** The sums of the installation stay. */

@@ -1,12 +1,13 @@
 /**
- * Adds counters to the tables: the one statement that writes `statistics`, for new events and for rows that become
- * coarser. A period of a dimension has a limited number of values (RESOLUTIONS): those it has already, then the
- * largest; what is beyond counts under the empty value, so that sums stay exact. So tags that a customer makes up for
- * each message cannot fill the disk. Callers hold the lock of `count-events.ts`; there is no other writer.
+ * Adds counters to the tables: the one statement that writes `statistics`, for new events and for the hours and days
+ * that minutes are rolled up to. A period of a dimension has a limited number of values (RESOLUTIONS): those it has
+ * already, then the largest; what is beyond counts under the empty value, so that sums stay exact. So tags that a
+ * customer makes up for each message cannot fill the disk. Which values are new is only looked up in periods that would
+ * exceed their limit. Callers hold the lock of `count-events.ts`; there is no other writer.
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
-import { defineInput, type BinaryColumn } from '#src/stores/binary-columns.ts'
+import { type BinaryColumn, binaryColumnsOf, defineInput } from '#src/stores/binary-columns.ts'
 import { sql } from '#src/stores/sql.ts'
 import { COUNTER_NAMES, NO_VALUE, RESOLUTIONS } from './dimensions.ts'
 import type { LinkRow, StatisticsRow } from './tally.ts'
@@ -18,86 +19,171 @@ const MAX_VALUES = `(ARRAY[${Object.values(RESOLUTIONS)
 
 const KEY = 'workspace_id, dimension, at, resolution, value'
 
-/**
- * CTEs that add the rows of a CTE `input` with the columns of `statistics`; rows of `input` differ in their keys. The
- * last one is `written`.
- */
-export const ADD_ROWS = sql`
-  matched AS (
-    SELECT i.*, i.value = '${NO_VALUE}' OR EXISTS (
-        SELECT FROM statistics s
-        WHERE s.workspace_id = i.workspace_id AND s.dimension = i.dimension AND s.at = i.at
-          AND s.resolution = i.resolution AND s.value = i.value
-      ) AS is_known
-    FROM input i
-  ),
-  ranked AS (
-    SELECT i.*, CASE
-        WHEN NOT is_known THEN (
-          SELECT count(*)
-          FROM statistics s
-          WHERE s.workspace_id = i.workspace_id AND s.dimension = i.dimension AND s.at = i.at
-            AND s.resolution = i.resolution AND s.value <> '${NO_VALUE}'
-        ) + row_number() OVER (
-          PARTITION BY i.workspace_id, i.dimension, i.at, i.resolution, i.is_known
-          ORDER BY coalesce(i.sent, 0) DESC, i.value
-        )
-      END AS rank
-    FROM matched i
-  ),
-  limited AS (
-    SELECT workspace_id, dimension, at, resolution,
-      CASE WHEN is_known OR rank <= ${MAX_VALUES}[resolution + 1] THEN value ELSE '${NO_VALUE}' END AS value,
-      ${COUNTER_NAMES.map((name) => `sum(${name})::integer AS ${name}`).join(', ')}
-    FROM ranked
-    GROUP BY 1, 2, 3, 4, 5
-  ),
-  written AS (
-    INSERT INTO statistics AS s (${KEY}, ${COUNTER_NAMES.join(', ')})
-    SELECT ${KEY}, ${COUNTER_NAMES.join(', ')}
-    FROM limited
-    ORDER BY ${KEY}
-    ON CONFLICT (${KEY})
-    DO UPDATE SET ${COUNTER_NAMES.map((name) => `${name} = ${sumOf(name)}`).join(',\n      ')}
-    RETURNING 1
-  )`
-
 /** Null where both are null: a counter that is null takes no space. */
 function sumOf(name: string): string {
   return `CASE WHEN excluded.${name} IS NULL THEN s.${name} ELSE coalesce(s.${name}, 0) + excluded.${name} END`
 }
 
-const INPUT: Readonly<Record<string, BinaryColumn<StatisticsRow>>> = {
+const KEYS: Readonly<Record<string, BinaryColumn<StatisticsRow>>> = {
   workspace_id: ['uuid', (row) => row.workspaceId],
   dimension: ['text', (row) => row.dimension],
   at: ['timestamptz', (row) => row.at],
-  resolution: ['smallint', () => RESOLUTIONS.minute.code],
-  value: ['text', (row) => row.value],
-  ...Object.fromEntries(
-    COUNTER_NAMES.map((name): [string, BinaryColumn<StatisticsRow>] => [
-      name,
-      ['integer', (row) => row.counts[name] ?? null],
-    ]),
-  ),
+  resolution: ['smallint', (row) => RESOLUTIONS[row.resolution].code],
 }
-const ROWS = defineInput(1, INPUT)
+const ROW_COLUMNS: Readonly<Record<string, BinaryColumn<StatisticsRow>>> = {
+  ...KEYS,
+  value: ['text', (row) => row.value],
+}
+const ROWS = defineInput(1, ROW_COLUMNS)
+/** Counters are one array without nulls, row after row: to unnest each by itself costs more than to write the rows. */
+const COUNTS = `$${Object.keys(KEYS).length + 2}::integer[]`
+const INPUT = sql`
+  input AS MATERIALIZED (
+    SELECT ${KEY},
+      ${COUNTER_NAMES.map(
+        (name, i) => `nullif((${COUNTS})[(n - 1)::integer * ${COUNTER_NAMES.length} + ${i + 1}], 0) AS ${name}`,
+      ).join(',\n      ')}
+    FROM unnest(${ROWS.arrays}) WITH ORDINALITY AS i (${ROWS.names}, n)
+  )`
+const INSERT = sql`
+  INSERT INTO statistics AS s (${KEY}, ${COUNTER_NAMES.join(', ')})
+  SELECT ${KEY}, ${COUNTER_NAMES.join(', ')}`
+const ON_CONFLICT = sql`
+  ON CONFLICT (${KEY})
+  DO UPDATE SET ${COUNTER_NAMES.map((name) => `${name} = ${sumOf(name)}`).join(',\n    ')}`
 
+/**
+ * CTEs that add the rows of a CTE `input` with the columns of `statistics`; rows of `input` differ in their keys. The
+ * last one is `written`.
+ */
+export const ADD_ROWS = sql`
+  periods AS (
+    SELECT workspace_id, dimension, at, resolution, count(*) AS found
+    FROM input
+    GROUP BY 1, 2, 3, 4
+  ),
+  crowded AS (
+    SELECT p.*, stored.count AS stored
+    FROM periods p
+    CROSS JOIN LATERAL (
+      SELECT count(*)
+      FROM statistics s
+      WHERE s.workspace_id = p.workspace_id AND s.dimension = p.dimension AND s.at = p.at
+        AND s.resolution = p.resolution AND s.value <> '${NO_VALUE}'
+    ) stored
+    WHERE p.found + stored.count > ${MAX_VALUES}[p.resolution + 1]
+  ),
+  matched AS (
+    SELECT i.*, c.stored, EXISTS (
+        SELECT FROM statistics s
+        WHERE s.workspace_id = i.workspace_id AND s.dimension = i.dimension AND s.at = i.at
+          AND s.resolution = i.resolution AND s.value = i.value
+      ) AS is_known
+    FROM input i
+    JOIN crowded c USING (workspace_id, dimension, at, resolution)
+    WHERE i.value <> '${NO_VALUE}'
+  ),
+  ranked AS (
+    SELECT *, stored + row_number() OVER (
+        PARTITION BY workspace_id, dimension, at, resolution
+        ORDER BY coalesce(sent, 0) DESC, value
+      ) AS rank
+    FROM matched
+    WHERE NOT is_known
+  ),
+  surplus AS (
+    SELECT ${KEY}
+    FROM ranked
+    WHERE rank > ${MAX_VALUES}[resolution + 1]
+  ),
+  limited AS (
+    SELECT ${KEY}, ${COUNTER_NAMES.map((name) => `${name}::integer`).join(', ')}
+    FROM input
+    WHERE NOT EXISTS (SELECT FROM surplus)
+    UNION ALL
+    SELECT workspace_id, dimension, at, resolution, CASE WHEN s.value IS NULL THEN i.value ELSE '${NO_VALUE}' END,
+      ${COUNTER_NAMES.map((name) => `sum(${name})::integer`).join(', ')}
+    FROM input i
+    LEFT JOIN surplus s USING (${KEY})
+    WHERE EXISTS (SELECT FROM surplus)
+    GROUP BY 1, 2, 3, 4, 5
+  ),
+  written AS (
+    ${INSERT}
+    FROM limited
+    ${ON_CONFLICT}
+    RETURNING 1
+  )`
+
+/** Rows of periods that have room for all of them. */
 const ADD = prepared(
   'statistics-add',
   sql`
-    WITH input AS (
-      SELECT *
-      FROM unnest(${ROWS.arrays}) AS i (${ROWS.names})
-    ),
+    WITH ${INPUT}
+    ${INSERT}
+    FROM input
+    ${ON_CONFLICT}
+  `,
+)
+/** Planned each time: a plan for any number of rows would compare each with each. */
+const ADD_LIMITED = prepared(
+  '',
+  sql`
+    WITH ${INPUT},
     ${ADD_ROWS}
     SELECT count(*) AS written
     FROM written
   `,
 )
 
-/** Adds rows of minutes; they differ in their keys. */
+interface Period {
+  readonly row: StatisticsRow
+  found: number
+}
+
+const PERIOD_COLUMNS: Readonly<Record<string, BinaryColumn<Period>>> = {
+  ...Object.fromEntries(
+    Object.entries(KEYS).map(([name, [type, pick]]): [string, BinaryColumn<Period>] => [
+      name,
+      [type, ({ row }) => pick(row)],
+    ]),
+  ),
+  found: ['integer', ({ found }) => found],
+}
+const PERIODS = defineInput(1, PERIOD_COLUMNS)
+const FIND_CROWDED = prepared(
+  'statistics-crowded',
+  sql`
+    SELECT
+    FROM unnest(${PERIODS.arrays}) AS p (${PERIODS.names})
+    WHERE found + (
+        SELECT count(*)
+        FROM statistics s
+        WHERE s.workspace_id = p.workspace_id AND s.dimension = p.dimension AND s.at = p.at
+          AND s.resolution = p.resolution
+      ) > ${MAX_VALUES}[resolution + 1]
+    LIMIT 1
+  `,
+)
+
+/** Adds rows; they differ in their keys. */
 export async function addRows(tx: Queryable, rows: readonly StatisticsRow[]): Promise<void> {
-  if (rows.length > 0) await tx.query(ADD, ROWS.parametersOf(rows))
+  if (rows.length === 0) return
+  const { rowCount } = await tx.query(FIND_CROWDED, PERIODS.parametersOf(periodsOf(rows)))
+  const counts = rows.flatMap((row) => COUNTER_NAMES.map((name) => row.counts[name] ?? 0))
+  const [encoded] = binaryColumnsOf(counts, [['integer', (count) => count]])
+  await tx.query(rowCount === 0 ? ADD : ADD_LIMITED, [...ROWS.parametersOf(rows), encoded])
+}
+
+function periodsOf(rows: readonly StatisticsRow[]): Period[] {
+  const periods = new Map<string, Period>()
+  for (const row of rows) {
+    const key = `${row.workspaceId} ${row.dimension} ${row.at.getTime()} ${row.resolution}`
+    const period = periods.get(key) ?? { row, found: 0 }
+    periods.set(key, period)
+    period.found++
+  }
+  return [...periods.values()]
 }
 
 /** Links that one content has on one day; clicks on further ones count under the empty name. */

@@ -12,6 +12,9 @@ import {
   DIMENSION_NAMES,
   INSTALLATION,
   NO_VALUE,
+  type ResolutionName,
+  RESOLUTIONS,
+  SPARE_MS,
 } from './dimensions.ts'
 import { linkName } from './link-name.ts'
 
@@ -50,7 +53,9 @@ export interface EventGroup {
 export interface StatisticsRow {
   readonly workspaceId: string
   readonly dimension: DimensionName
+  /** The start of the period. */
   readonly at: Date
+  readonly resolution: ResolutionName
   readonly value: string
   readonly counts: Counts
 }
@@ -103,7 +108,7 @@ const VALUES: Readonly<Record<DimensionName, (group: EventGroup) => readonly (st
 
 const SEPARATOR = '\n'
 
-/** In the order of the primary key, so that two writers would lock rows in one order. */
+/** Rows of minutes. */
 export function tally(groups: readonly EventGroup[]): StatisticsRow[] {
   const rows = new Map<string, StatisticsRow>()
   const add = (row: Omit<StatisticsRow, 'counts'>, key: string, group: EventGroup): void => {
@@ -120,16 +125,45 @@ export function tally(groups: readonly EventGroup[]): StatisticsRow[] {
     for (const value of VALUES[dimension](group)) {
       if (value === null || (value === NO_VALUE && dimension !== 'all')) continue
       const rest = `${SEPARATOR}${dimension}${SEPARATOR}${time}${SEPARATOR}${value}`
-      if (isOfWorkspace) add({ workspaceId, dimension, at, value }, workspaceId + rest, group)
-      if (isOfInstallation) add({ workspaceId: INSTALLATION, dimension, at, value }, INSTALLATION + rest, group)
+      const row = { dimension, at, resolution: 'minute', value } as const
+      if (isOfWorkspace) add({ ...row, workspaceId }, workspaceId + rest, group)
+      if (isOfInstallation) add({ ...row, workspaceId: INSTALLATION }, INSTALLATION + rest, group)
     }
   }
   for (const group of groups) {
     const time = group.at.toISOString()
     for (const dimension of DIMENSION_NAMES) addTo(dimension, group, time)
   }
-  return [...rows].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+  return [...rows.values()]
 }
+
+/**
+ * Rows of minutes, and what they add to other resolutions: minutes from `rolledMs` on are rolled up later; earlier ones
+ * are in every resolution that is stored for their time (src/statistics/roll-up.ts).
+ */
+export function withCoarser(minutes: readonly StatisticsRow[], rolledMs: number, nowMs: number): StatisticsRow[] {
+  const rows: StatisticsRow[] = minutes.filter(({ at }) => at.getTime() >= rolledMs)
+  const late = minutes.filter(({ at }) => at.getTime() < rolledMs)
+  for (const [resolution, { ms, keptMs }] of Object.entries(RESOLUTIONS) as [ResolutionName, ResolutionRow][]) {
+    const merged = new Map<string, StatisticsRow>()
+    for (const row of late) {
+      const at = Math.floor(row.at.getTime() / ms) * ms
+      if (at < nowMs - keptMs - SPARE_MS - ms) continue
+      const key = [row.workspaceId, row.dimension, at, row.value].join(SEPARATOR)
+      const found = merged.get(key) ?? { ...row, at: new Date(at), resolution, counts: {} }
+      merged.set(key, found)
+      addCounts(found.counts, row.counts)
+    }
+    rows.push(...merged.values())
+  }
+  return rows
+}
+
+function addCounts(to: Counts, from: Counts): void {
+  for (const [name, count] of Object.entries(from) as [CounterName, number][]) to[name] = (to[name] ?? 0) + count
+}
+
+type ResolutionRow = (typeof RESOLUTIONS)[ResolutionName]
 
 /** Clicks on one URL that differ in nothing that is counted. */
 export interface ClickGroup {

@@ -1,42 +1,5 @@
-/**
- * SQL that fills a database for the benchmark of statistics: a year of rows as 10,000,000 messages of one workspace
- * leave them, and a stream of events.
- */
+/** SQL that stores a stream of messages and their results, as accepting and delivering mail do. */
 import { sql } from '#src/stores/sql.ts'
-import { COUNTER_NAMES } from '#src/statistics/dimensions.ts'
-
-/** Values that a dimension has in a period at once. */
-export const VALUES: Readonly<Record<string, number>> = {
-  all: 1,
-  tier: 4,
-  receiver: 100,
-  domain: 5,
-  source: 16,
-  class: 20,
-  tag: 100,
-  campaign: 10,
-  template: 50,
-  workspace: 1,
-}
-
-/** By counters, three each: large, small, rare, and those of tracking. */
-const COUNT_OF = [
-  'greatest(1, $5::float8 / VALUES)::int',
-  '(1 + v % 3)::int',
-  'NULL',
-  'NULL',
-  '(1 + v % 7)::int',
-  '(1 + v % 7)::int',
-]
-
-/** Rows of a resolution from $2 to before $3 with a step of $4; $5: messages in a period. */
-export const FILL_ROWS = (dimension: string, values: number): string => sql`
-  INSERT INTO statistics (workspace_id, dimension, at, resolution, value, ${COUNTER_NAMES.join(', ')})
-  SELECT $1::uuid, '${dimension}', at, $6::int, ${dimension === 'all' ? `''` : `'${dimension}-value-' || v`},
-    ${COUNTER_NAMES.map((_, i) => COUNT_OF[Math.floor(i / 3)]?.replace('VALUES', String(values)) ?? 'NULL').join(', ')}
-  FROM generate_series($2::timestamptz, $3::timestamptz - interval '1 second', $4::interval) at,
-    generate_series(1, ${values}) v
-  WHERE ${values} = 1 OR v <= greatest(1, $5::float8)`
 
 /** $1 messages of $2 workspaces, accepted in this minute, as one transaction of accepts stores them. */
 export const ACCEPT = sql`
