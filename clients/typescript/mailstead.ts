@@ -6648,7 +6648,10 @@ export class Mailstead {
       readonly value?: string
       /** the counters to return, separated by commas. By default all */
       readonly counters?: string
-      /** the number of values that are returned by themselves, the largest; the rest are one with `value: null` */
+      /**
+       * the number of values that are returned by themselves, the largest; the rest are one with `value: null`. By
+       * default 20, or as many as a response may have: 8000 rows, and 60000 numbers
+       */
       readonly limit?: number
       /** what the counts are grouped by */
       readonly group_by?: "all" | "tier" | "receiver" | "domain" | "source" | "class" | "tag" | "campaign" | "template"
