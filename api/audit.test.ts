@@ -83,6 +83,7 @@ const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, 
   'admin-bounce-mail': ['POST', '/admin/queue/bounce', { domain: 'slow.example' }],
   'admin-invite-user': ['POST', '/admin/users/invite', { email: 'bert@people.example', is_operator: true }],
   'admin-reset-password': ['POST', '/admin/users/anna@people.example/reset-password'],
+  'admin-reset-second-factors': ['POST', '/admin/users/anna@people.example/reset-second-factors'],
   'admin-disable-user': ['POST', '/admin/users/anna@people.example/disable'],
   'admin-enable-user': ['POST', '/admin/users/anna@people.example/enable'],
   'admin-delete-user': ['DELETE', '/admin/users/anna@people.example'],
@@ -97,7 +98,11 @@ describe('the audit log', () => {
     const captured = { mailFrom: '', headerFrom: null, subject: 's', messageId: newId(), tls: null, dkim: [] }
     await storeCapturedMail(api.db, { ...captured, raw: Buffer.from('x') }, ['a@b.example'], new Date())
     await api.db.query('UPDATE sandbox_inbox SET workspace_id = $1', [api.workspaceId])
-    await addPerson(api, { email: 'anna@people.example' })
+    const { userId } = await addPerson(api, { email: 'anna@people.example' })
+    await api.db.query(
+      `INSERT INTO login_methods (id, user_id, kind, secret) VALUES (gen_random_uuid(), $1, 'recovery_codes', '')`,
+      [userId],
+    )
     await api.db.query(`INSERT INTO nodes (name) VALUES ('mail-1')`)
     await api.db.query(`INSERT INTO egress_pools VALUES ('fast', now())`)
     const { workspaceId, domainId } = api

@@ -3,6 +3,7 @@
  * endpoint without a request fails. Also what an invitation and a member of another workspace are answered with.
  */
 import { assert } from 'chai'
+import { Secret, TOTP } from 'otpauth'
 import { newId } from '#src/platform/id.ts'
 import { hashSecretToken } from '#src/people/secret-token.ts'
 import {
@@ -15,6 +16,7 @@ import {
   type TestResponse,
 } from '#test/support/api.ts'
 import { addPerson, addSignedIn, asPerson, idOf, PASSWORD, signIn, type TestPerson } from '#test/support/people.ts'
+import { createVirtualAuthenticator } from '#test/support/virtual-authenticator.ts'
 import { isAudited } from '#api/http/audit.ts'
 import { isPersonal } from '#api/http/route.ts'
 import { ROUTES } from './table.ts'
@@ -50,6 +52,26 @@ const REQUESTS: Readonly<Record<string, (scene: Scene) => Promise<TestResponse>>
       [id, owner.userId, `https://own.example ${id}`],
     )
     return owner.call('DELETE', `/auth/login-methods/${id}`)
+  },
+  'renew-recovery-codes': async ({ api, owner }) => {
+    await api.db.query(
+      `INSERT INTO login_methods (id, user_id, kind, subject, secret) VALUES ($1, $2, 'passkey', $3, '')`,
+      [newId(), owner.userId, newId()],
+    )
+    return owner.call('POST', '/auth/recovery-codes')
+  },
+  'confirm-totp': async ({ owner }) => {
+    const started = await owner.call('POST', '/auth/totp')
+    const code = new TOTP({ secret: Secret.fromBase32(textOf(started.body['data']?.['secret'])) }).generate()
+    const enrolment = textOf(started.body['data']?.['enrolment'])
+    return owner.call('POST', '/auth/totp/confirm', { body: { enrolment, code } })
+  },
+  'add-passkey': async ({ api, owner }) => {
+    const { body } = await owner.call('POST', '/auth/passkeys/options')
+    const challenge = textOf(body['data']?.['options']?.['challenge'])
+    const response = createVirtualAuthenticator().create({ challenge }, { origin: api.config.publicUrl })
+    const token = textOf(body['data']?.['token'])
+    return owner.call('POST', '/auth/passkeys', { body: { token, name: 'Key', response } })
   },
   'create-workspace': ({ owner }) => owner.call('POST', '/auth/workspaces', { body: { name: 'Second' } }),
   'create-admin-key': ({ owner }) =>

@@ -54,7 +54,9 @@ import { verifyKey } from '#api/routes/integrations.ts'
 import { OAUTH_ROUTES } from '#api/routes/oauth.ts'
 import { openapiRoute } from '#api/routes/openapi.ts'
 import { cancelScheduledEmail, listScheduledEmails, scheduleEmail } from '#api/routes/scheduled-emails.ts'
+import { PASSKEY_ROUTES } from '#api/routes/passkeys.ts'
 import { PRIVACY_ROUTES } from '#api/routes/privacy.ts'
+import { SECOND_FACTOR_ROUTES } from '#api/routes/second-factors.ts'
 import { SEGMENT_ROUTES } from '#api/routes/segments.ts'
 import { SEND_ROUTES } from '#api/routes/send.ts'
 import { sendRaw } from '#api/routes/send-raw.ts'
@@ -120,6 +122,8 @@ export const ROUTES: readonly AnyRoute[] = [
   ...LOGIN_ROUTES,
   ...IDENTITY_PROVIDER_ROUTES,
   ...LOGIN_METHOD_ROUTES,
+  ...SECOND_FACTOR_ROUTES,
+  ...PASSKEY_ROUTES,
   ...OWN_WORKSPACE_ROUTES,
   ...MEMBER_ROUTES,
   ...INVITATION_ROUTES,

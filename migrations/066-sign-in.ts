@@ -15,7 +15,6 @@ const TABLE = sql`
     user_id uuid REFERENCES users ON DELETE CASCADE, -- whose login it is, as far as that is known
     session_id uuid REFERENCES user_sessions ON DELETE CASCADE, -- that adds a login method
     details jsonb NOT NULL DEFAULT '{}',
-    failures int NOT NULL DEFAULT 0,
     expires_at timestamptz NOT NULL
   );
   CREATE INDEX pending_logins_user ON pending_logins (user_id);

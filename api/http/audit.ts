@@ -30,6 +30,8 @@ export const NOT_AUDITED: Readonly<Record<string, string>> = {
   'admin-check-shaping': READS,
   'admin-replay-shaping': READS,
   'start-provider-link': 'the identity is attached when the browser comes back',
+  'start-totp': 'stores nothing: confirm-totp does',
+  'start-passkey': 'stores a challenge only: add-passkey is the change',
   'test-account': READS,
   'test-webhook': 'sends a test event: the delivery log of the endpoint is the record',
 }

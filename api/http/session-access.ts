@@ -6,7 +6,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Caller } from '#src/auth/keys.ts'
 import { hasPermission, scopesOfRole } from '#src/people/roles.ts'
-import { findSession, type MemberWorkspace, type SignedInUser } from '#src/people/user-sessions.ts'
+import { findSession, hasSecondFactor, type MemberWorkspace, type SignedInUser } from '#src/people/user-sessions.ts'
 import { invalid, rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import type { ApiContext } from './context.ts'
@@ -30,6 +30,25 @@ const NO_WORKSPACE = refuse('NOT_FOUND', 'There is no such workspace. Call get-m
 const NOT_OPERATOR = refuse('FORBIDDEN', 'This endpoint is for operators. Ask one of them.')
 const FOR_PROGRAMS = refuse('FORBIDDEN', 'This endpoint is for programs. Use an API key.')
 const UNNAMED = invalid([{ path: WORKSPACE_HEADER, message: 'name the workspace by its id in this header' }])
+
+const NEEDS_SECOND_FACTOR = refuse(
+  'FORBIDDEN',
+  'This service requires a second factor. Add one with start-totp or start-passkey first.',
+)
+/** What somebody may do who has to add a second factor. */
+const WITHOUT_SECOND_FACTOR: ReadonlySet<string> = new Set(
+  `get-me logout list-sessions end-session end-other-sessions change-password list-login-methods start-totp confirm-totp
+    start-passkey add-passkey start-provider-link`.split(/\s+/),
+)
+
+/** Whether the person has to add a second factor before anything else. */
+export function needsSecondFactor(
+  { secondFactor }: Pick<ApiContext['config'], 'secondFactor'>,
+  person: SignedInUser,
+): boolean {
+  if (secondFactor === 'optional' || hasSecondFactor(person)) return false
+  return secondFactor === 'everyone' || person.isOperator
+}
 
 export type SessionAccess =
   | { readonly ok: true; readonly person: SignedInUser; readonly caller: Caller | null }
@@ -56,7 +75,9 @@ export async function authoriseSession(
   if (found === null) return { ok: false, person: null, refusal: ENDED }
   const { user: person, membership } = found
   const refusal =
-    limitRate(ctx, request.res, person) ?? refuseAccess(spec, { person, membership, isNamed: hasWorkspace(request) })
+    limitRate(ctx, request.res, person) ??
+    (needsSecondFactor(ctx.config, person) && !WITHOUT_SECOND_FACTOR.has(spec.name) ? NEEDS_SECOND_FACTOR : null) ??
+    refuseAccess(spec, { person, membership, isNamed: hasWorkspace(request) })
   if (refusal !== null) return { ok: false, person, refusal }
   const isOfWorkspace = spec.access !== 'operator' && spec.access !== 'person'
   return { ok: true, person, caller: membership === null || !isOfWorkspace ? null : callerOf(membership) }

@@ -7,6 +7,8 @@ import { EXAMPLE_ID } from './example-values.ts'
 const QUEUE_ACTION = { domain: 'example.org', state: 'deferred', reason: 'the receiver is back' }
 const SEGMENT_FILTER = { all: [{ tag: 'customer' }, { activity: 'opened', withinDays: 30 }] }
 const WEBHOOK_CHANGE = { events: ['email.delivered', 'email.bounced'], is_active: true }
+const TOKEN = 'Jx0s1dVYl2oJ4mWcqTn5cL6h7Kz8Rb9Pq0XtYuAeIo4'
+const PASSKEY = { id: 'q1w2e3r4', type: 'public-key', response: {} }
 
 export const BODY_EXAMPLES: Readonly<Record<string, unknown>> = {
   'send-batch': {
@@ -62,6 +64,12 @@ export const BODY_EXAMPLES: Readonly<Record<string, unknown>> = {
   login: { email: 'anna@example.org', password: 'a long password' },
   'start-provider-login': { return_to: '/campaigns' },
   'start-provider-link': { return_to: '/account' },
+  'finish-login': { login_token: TOKEN, code: '492039' },
+  'start-second-factor-passkey': { login_token: TOKEN },
+  'confirm-totp': { enrolment: 'AwRT0c2VjcmV0', code: '492039' },
+  'add-passkey': { token: TOKEN, name: 'Laptop', response: PASSKEY },
+  'passkey-login': { token: TOKEN, response: PASSKEY },
+  'start-passkey-login': {},
   'change-password': { present_password: 'a long password', new_password: 'another long password' },
   'create-workspace': { name: 'Acme' },
   'create-admin-key': { name: 'Import of contacts', scopes: ['contacts:read', 'contacts:write'] },

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { storeInvitation } from '#src/people/invitations.ts'
 import { joinLink, resetLink } from '#src/people/one-time-links.ts'
 import { createReset } from '#src/people/password-resets.ts'
+import { resetSecondFactors } from '#src/people/second-factors.ts'
 import { deleteUser, disableUser, enableUser, findUser, listUsers, type User } from '#src/people/users.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
@@ -115,6 +116,25 @@ const resetPassword = route({
   },
 })
 
+const resetFactors = route({
+  name: 'admin-reset-second-factors',
+  summary: 'Remove the authenticator app, recovery codes and passkeys of a user; all their sessions end',
+  description: 'For somebody who has lost them. Check first that it is them who asks.',
+  method: 'POST',
+  paths: ['/admin/users/:id/reset-second-factors'],
+  access: 'operator',
+  params: byUser,
+  status: 200,
+  response: userResponse,
+  errors: ['NOT_FOUND'],
+  handle: async (ctx, { params }) => {
+    const user = await findByParam(ctx, params.id)
+    if (user === null) return NO_USER
+    await resetSecondFactors(ctx.db, user.id)
+    return respondWith(ctx, user.id, 'The second factors are removed.')
+  },
+})
+
 const disable = route({
   name: 'admin-disable-user',
   summary: 'Disable a user: their sessions end, and they cannot sign in; a repetition has the same result',
@@ -193,4 +213,12 @@ function present(user: User): Record<string, unknown> {
   }
 }
 
-export const ADMIN_USER_ROUTES: readonly AnyRoute[] = [list, invite, resetPassword, disable, enable, remove]
+export const ADMIN_USER_ROUTES: readonly AnyRoute[] = [
+  list,
+  invite,
+  resetPassword,
+  resetFactors,
+  disable,
+  enable,
+  remove,
+]

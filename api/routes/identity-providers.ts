@@ -18,12 +18,11 @@ import type { ApiContext } from '#api/http/context.ts'
 import { envelope } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute, type ApiResponse } from '#api/http/route.ts'
 import { isForeign } from '#api/http/same-origin.ts'
-import { sessionCookie } from '#api/http/session-cookie.ts'
 import { forwardPage } from '#api/pages/connect-mailbox.ts'
-import { refusedLoginPage, signedInPage } from '#api/pages/login-page.ts'
-import { FOREIGN_LOGIN, startLoginSession, userActor } from './login-completion.ts'
+import { refusedLoginPage, secondFactorPage, signedInPage } from '#api/pages/login-page.ts'
+import { continueLogin, FOREIGN_LOGIN, respondToLogin, userActor } from './login-completion.ts'
 import { NOT_RECENT } from './login-methods.ts'
-import { presentStarted, startedSession } from './person-fields.ts'
+import { returnTo, startedSession } from './person-fields.ts'
 
 const NO_PROVIDER = refuse('NOT_FOUND', 'There is no such identity provider. List them with list-identity-providers.')
 const AWAY = refuse('SERVICE_UNAVAILABLE', 'The identity provider does not answer as it should. Try again later.', 30)
@@ -31,13 +30,6 @@ const AWAY = refuse('SERVICE_UNAVAILABLE', 'The identity provider does not answe
 const STARTED_LOGINS = { max: 60, windowMs: 600_000 }
 
 const byName = z.object({ name: z.string().max(64, 'is too long').meta({ description: 'of the provider' }) })
-/** Without a second slash, which would begin a host. Browsers read a backslash as a slash. */
-const returnTo = z
-  .string()
-  .max(500, 'is too long')
-  .regex(/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/, 'must be a path of this service, such as /campaigns')
-  .optional()
-  .meta({ description: 'a path of this service where the browser continues; by default `/`' })
 const startedAnswer = envelope(z.object({ authorize_url: z.url() })).meta({ id: 'ProviderLoginStart' })
 
 const list = route({
@@ -163,19 +155,14 @@ const finish = route({
     )
     if (result.kind !== 'right') return refuseProviderLogin(provider, result)
     const { userId, returnTo: next } = result
-    const started = await startLoginSession(ctx, request, {
-      action: 'finish-provider-login',
-      userId,
-      methods: ['oidc'],
-    })
-    const cookie = sessionCookie(ctx.config, started.token)
-    if (!wantsPage) {
-      const message = result.isLinked ? 'The identity is attached, and you are signed in.' : 'You are signed in.'
-      return { headers: cookie, body: { success: true, message, data: presentStarted(userId, started) } }
-    }
+    const checked = { action: 'finish-provider-login', userId, methods: ['oidc'] } as const
+    const progress = await continueLogin(ctx, request, checked)
+    const answer = respondToLogin(ctx, progress)
+    if (!wantsPage) return answer
+    if (progress.kind === 'second-factor') return secondFactorPage({ token: progress.token, next })
     // the cookie is not sent with a redirect that another site began
     const shown = signedInPage(next)
-    return { ...shown, headers: { ...shown.headers, ...cookie, Refresh: `0; url=${next}` } }
+    return { ...shown, headers: { ...shown.headers, ...answer.headers, Refresh: `0; url=${next}` } }
   },
 })
 

@@ -1,11 +1,18 @@
-/** The end of every login: the session starts, and the response sets its cookie. */
+/**
+ * The end of every login: the second factor if the user has one, then the session, whose cookie the response sets. A
+ * passkey that begins a login is two factors, and nothing more is asked for.
+ */
 import type { IncomingHttpHeaders } from 'node:http'
 import { completeLogin } from '#src/people/login.ts'
-import type { LoginMethodKind, StartedSession } from '#src/people/user-sessions.ts'
+import { beginSecondFactor, listSecondFactors } from '#src/people/second-factors.ts'
+import type { LoginMethodKind } from '#src/people/user-sessions.ts'
 import { refuse } from '#src/platform/errors.ts'
 import type { Actor } from '#src/stores/audit.ts'
 import type { ApiContext } from '#api/http/context.ts'
+import type { ApiResponse } from '#api/http/route.ts'
 import { findPerson } from '#api/http/session-access.ts'
+import { sessionCookie } from '#api/http/session-cookie.ts'
+import { presentProgress, type LoginProgress } from './person-fields.ts'
 
 export const FOREIGN_LOGIN = refuse('FORBIDDEN', 'Another site made this request. Use the pages of this service.')
 
@@ -21,6 +28,15 @@ export function userActor(action: string, userId: string, source: Pick<LoginSour
   return { kind: 'user', name: userId, action, workspaceId: null, address: source.address, requestId: source.id }
 }
 
+/** The response to a program: the cookie once the session has started. */
+export function respondToLogin(ctx: Pick<ApiContext, 'config'>, progress: LoginProgress): ApiResponse {
+  const data = presentProgress(progress)
+  if (progress.kind === 'second-factor')
+    return { body: { success: true, message: 'Send the second factor with finish-login.', data } }
+  const headers = sessionCookie(ctx.config, progress.started.token)
+  return { headers, body: { success: true, message: 'You are signed in.', data } }
+}
+
 export interface CheckedLogin {
   /** The name of the route, for the audit log. */
   readonly action: string
@@ -28,15 +44,26 @@ export interface CheckedLogin {
   readonly methods: readonly LoginMethodKind[]
 }
 
-/** Starts the session, and ends the one that the browser had. */
+/** After the first factor. */
+export async function continueLogin(
+  ctx: ApiContext,
+  source: LoginSource,
+  checked: CheckedLogin,
+): Promise<LoginProgress> {
+  const factors = await listSecondFactors(ctx.db, checked.userId)
+  if (factors.length === 0) return startLoginSession(ctx, source, checked)
+  return { kind: 'second-factor', token: await beginSecondFactor(ctx.db, checked.userId, checked.methods), factors }
+}
+
+/** After all factors: starts the session, and ends the one that the browser had. */
 export async function startLoginSession(
   ctx: ApiContext,
   source: LoginSource,
   { action, userId, methods }: CheckedLogin,
-): Promise<StartedSession> {
+): Promise<Extract<LoginProgress, { kind: 'signed-in' }>> {
   const before = await findPerson(ctx, { headers: source.headers })
   const db = ctx.db.attributedTo(userActor(action, userId, source))
-  return completeLogin(
+  const started = await completeLogin(
     { ...ctx, db },
     {
       userId,
@@ -46,4 +73,5 @@ export async function startLoginSession(
       endedSessionId: before?.sessionId ?? null,
     },
   )
+  return { kind: 'signed-in', userId, started }
 }

@@ -8,6 +8,7 @@ import {
   type LoginMethod,
 } from '#src/people/login-methods.ts'
 import { refuse } from '#src/platform/errors.ts'
+import { countText } from '#src/platform/plural.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { envelope, plainResponse, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
@@ -42,7 +43,13 @@ const list = route({
   errors: [],
   handle: async (ctx, { person }) => {
     const methods = (await listLoginMethods(ctx.db, person.userId)).map(present)
-    return { body: { success: true, message: `${methods.length} login methods.`, data: { login_methods: methods } } }
+    return {
+      body: {
+        success: true,
+        message: `${countText(methods.length, 'login method')}.`,
+        data: { login_methods: methods },
+      },
+    }
   },
 })
 

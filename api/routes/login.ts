@@ -13,15 +13,15 @@ import { isUuid } from '#src/platform/id.ts'
 import { envelope, plainResponse, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { isForeign } from '#api/http/same-origin.ts'
+import { needsSecondFactor } from '#api/http/session-access.ts'
 import { sessionCookie } from '#api/http/session-cookie.ts'
-import { FOREIGN_LOGIN, startLoginSession } from './login-completion.ts'
+import { continueLogin, FOREIGN_LOGIN, respondToLogin } from './login-completion.ts'
 import { countText } from '#src/platform/plural.ts'
 import {
   givenPassword,
   loginEmail,
   newPassword,
   permissionField,
-  presentStarted,
   refuseLogin,
   roleField,
   startedSession,
@@ -37,7 +37,8 @@ const login = route({
   name: 'login',
   summary: 'Sign in with email address and password; the response sets the cookie of a new session',
   description:
-    'An unknown address and a wrong password get the same answer. Attempts are limited, and the wait grows with them.',
+    'An unknown address and a wrong password get the same answer. Attempts are limited, and the wait grows with ' +
+    'them. If the user has a second factor, the response has a login_token for finish-login instead of a session.',
   method: 'POST',
   paths: ['/auth/login'],
   access: 'public',
@@ -51,12 +52,7 @@ const login = route({
     const checked = await checkLogin(ctx, { ...body, address })
     if (checked.kind !== 'right') return refuseLogin(checked, WRONG)
     const { userId } = checked
-    const started = await startLoginSession(ctx, request, { action: 'login', userId, methods: ['password'] })
-    const data = presentStarted(userId, started)
-    return {
-      headers: sessionCookie(ctx.config, started.token),
-      body: { success: true, message: 'You are signed in.', data },
-    }
+    return respondToLogin(ctx, await continueLogin(ctx, request, { action: 'login', userId, methods: ['password'] }))
   },
 })
 
@@ -80,6 +76,9 @@ const me = z
     user: z.object({ id: z.uuid(), email: z.string(), name: z.string() }),
     is_operator: z.boolean().meta({ description: 'may use the endpoints of the operator' }),
     may_create_workspaces: z.boolean(),
+    needs_second_factor: z
+      .boolean()
+      .meta({ description: 'the service requires a second factor: add one before anything else' }),
     session_id: z.uuid(),
     workspaces: z.array(
       z.object({
@@ -108,6 +107,7 @@ const getMe = route({
       user: { id: person.userId, email: person.email, name: person.name },
       is_operator: person.isOperator,
       may_create_workspaces: mayCreateWorkspaces(ctx, person, workspaces),
+      needs_second_factor: needsSecondFactor(ctx.config, person),
       session_id: person.sessionId,
       workspaces: workspaces.map(({ workspaceId, name, plan, role }) => ({
         id: workspaceId,

@@ -24,6 +24,7 @@ user create: - prints a link for the terminal; by the API people are invited: ad
 user invite: admin-invite-user create-invitation
 user list: admin-list-users list-members
 user reset: admin-reset-password
+user reset-factors: admin-reset-second-factors
 user disable: admin-disable-user
 user enable: admin-enable-user
 user delete: admin-delete-user

@@ -13,6 +13,7 @@ export const MODULES = [
   '#src/certificates/request-round.ts',
   '#src/traces/otlp-tracer.ts',
   '#src/people/openid-connect.ts',
+  '#src/people/webauthn.ts',
   '#mta/inbound/inbound.ts',
   '#mta/submission/submission.ts',
   '#mta/sandbox/sandbox.ts',

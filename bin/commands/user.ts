@@ -13,6 +13,7 @@ import { addMember } from '#src/people/members.ts'
 import { joinLink, resetLink } from '#src/people/one-time-links.ts'
 import { createReset } from '#src/people/password-resets.ts'
 import { ROLE_NAMES, type MemberRole } from '#src/people/roles.ts'
+import { resetSecondFactors } from '#src/people/second-factors.ts'
 import {
   createUser,
   deleteUser,
@@ -113,6 +114,22 @@ const ACTIONS: CliActions = {
         const { token, expiresAt } = await db.transaction((tx) => createReset(tx, user.id))
         const link = resetLink(config, token)
         return call.respond(linkText(link, expiresAt), { id: user.id, link, expires_at: expiresAt })
+      }),
+  },
+  'reset-factors': {
+    summary: 'remove the authenticator app, recovery codes and passkeys of a user, and end their sessions',
+    examples: ['reset-factors anna@example.com'],
+    usage: 'reset-factors EMAIL|ID',
+    arguments: [1, 1],
+    run: (call) =>
+      withContext(call.io, async ({ db }) => {
+        const user = await requireUser({ db }, call.argument(0))
+        const removed = await resetSecondFactors(db, user.id)
+        return call.respond(
+          `${removed} login methods of ${user.email} are removed, and all sessions have ended.\n` +
+            `For a new password: mailstead user reset ${user.email}`,
+          { id: user.id, removed },
+        )
       }),
   },
   disable: {

@@ -1,5 +1,5 @@
 /** How people sign in: sessions, identity providers, second factors and the mail for a forgotten password. */
-import { count, text } from './readers.ts'
+import { choice, count, text } from './readers.ts'
 import { optional, setting } from './setting.ts'
 
 export const peopleSettings = {
@@ -17,6 +17,15 @@ export const peopleSettings = {
     default: '30',
     unit: 'days',
     description: 'A person is signed out this long after the login, however active they are.',
+    guide: 'people-and-roles',
+  }),
+  secondFactor: setting({
+    env: 'SECOND_FACTOR',
+    read: choice('optional', 'operators', 'everyone'),
+    default: 'optional',
+    description:
+      'Who must have a second factor or passkey: nobody, operators, or everyone. Who has none can only add one. ' +
+      'A login at an identity provider counts as one.',
     guide: 'people-and-roles',
   }),
   identityProvidersFile: optional({

@@ -33,6 +33,7 @@ const ROWS = {
   'oauth-verifier': { keys: ['api'] },
   'oauth-grant': { keys: ['api'] },
   'login-state': { keys: ['api'] },
+  'totp-secret': { keys: ['api'] },
   'list-cursor': { keys: ['api'] },
   'unconfirmed-grant': { keys: ['worker'], seal: ['api'] },
   // names of rate limits in Redis, which must not contain an address

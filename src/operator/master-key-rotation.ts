@@ -28,6 +28,7 @@ export const ENCRYPTED_COLUMNS: readonly EncryptedColumn[] = [
   { table: 'automation_webhook_secrets', key: 'workspace_id', column: 'previous_secret', purpose: 'webhook' },
   { table: 'connected_accounts', key: 'id', column: 'secret', purpose: 'account-secret' },
   { table: 'connected_accounts', key: 'id', column: 'access_token', purpose: 'account-secret' },
+  { table: 'login_methods', key: 'id', column: 'encrypted', purpose: 'totp-secret' },
   { table: 'oauth_states', key: 'id', column: 'verifier', purpose: 'oauth-verifier' },
   { table: 'unconfirmed_grants', key: 'id', column: 'token', purpose: 'unconfirmed-grant' },
   { table: 'acme_accounts', key: 'id', column: 'private_key', purpose: 'acme-account' },

@@ -71,3 +71,16 @@ export async function consumePendingLogin<D extends object>(
   )
   return rows[0] ?? null
 }
+
+/** The same without using the token up, for a step that may be repeated. */
+export async function findPendingLogin<D extends object>(
+  db: Queryable,
+  kind: PendingLoginKind,
+  token: string,
+): Promise<PendingLogin<D> | null> {
+  const { rows } = await db.query<PendingLogin<D>>(
+    `SELECT ${COLUMNS} FROM pending_logins WHERE token_hash = $1 AND kind = $2 AND expires_at > now()`,
+    [hashSecretToken(token), kind],
+  )
+  return rows[0] ?? null
+}

@@ -24,6 +24,8 @@ export interface SignedInUser {
   readonly sessionId: string
   /** When the session began. */
   readonly signedInAt: Date
+  /** What was checked at the login, and since then. */
+  readonly methods: readonly LoginMethodKind[]
 }
 
 export interface UserSession {
@@ -95,7 +97,7 @@ const LIVE = sql`
 
 const FIND = sql`
   SELECT u.id AS "userId", u.email, u.name, u.is_operator AS "isOperator", s.id AS "sessionId",
-    s.created_at AS "signedInAt", s.last_used_at < now() - interval '1 minute' AS "isStale",
+    s.created_at AS "signedInAt", s.methods, s.last_used_at < now() - interval '1 minute' AS "isStale",
     CASE
       WHEN w.id IS NOT NULL THEN json_build_object(
         'workspaceId', w.id, 'role', m.role, 'plan', w.plan, 'replyTo', w.reply_to,
@@ -129,6 +131,11 @@ export async function findSession(
   const { isStale, membership, ...user } = row
   if (isStale) await db.query(TOUCH, [user.sessionId])
   return { user, membership }
+}
+
+/** Whether more than a password was checked. What a provider asks for is its own policy. */
+export function hasSecondFactor({ methods }: Pick<SignedInUser, 'methods'>): boolean {
+  return methods.some((kind) => kind !== 'password')
 }
 
 /** Whether a session has not ended, and its user may sign in. */
@@ -171,8 +178,9 @@ export async function endSession(db: Queryable, userId: string, id: string): Pro
   return rowCount === 1
 }
 
-/** Ends all sessions of the user, except one if it is given. Returns how many. */
+/** Ends all sessions of the user, except one if it is given, and logins that wait for a factor. Returns how many. */
 export async function endSessions(db: Queryable, userId: string, exceptId: string | null = null): Promise<number> {
+  await db.query('DELETE FROM pending_logins WHERE user_id = $1 AND session_id IS NULL', [userId])
   const { rowCount } = await db.query(
     'DELETE FROM user_sessions WHERE user_id = $1 AND ($2::uuid IS NULL OR id <> $2)',
     [userId, exceptId],
