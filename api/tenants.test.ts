@@ -63,6 +63,8 @@ const OF_THE_SERVICE = new Set([
   'live_checks',
   'open_mail',
   'body_storage',
+  'partition_rewrites',
+  'rewrite_notes',
   'suspensions',
   'receiver_hours',
   'operator_actions',

@@ -30,7 +30,7 @@ import { createQueueMetricsRound } from './queue-metrics.ts'
 import { createReconcileRound } from './reconcile.ts'
 import { createRestoreFenceRound } from './restore-fence.ts'
 import { createResumeRound } from './resume-suspended.ts'
-import { createPartitionDropRound, createRetentionRound } from './retention.ts'
+import { createPartitionDropRound, createPartitionRewriteRound, createRetentionRound } from './retention.ts'
 import { createScoreRound } from './scores.ts'
 import { createRollUpRound, createStatisticsRound } from './statistics.ts'
 import { createTlsReportRound } from './tls-reports.ts'
@@ -136,5 +136,6 @@ export const LOOPS: readonly LoopRow[] = [
   { name: 'housekeeping', isBulk: true, everyMs: 10 * MINUTE, createRound: createHousekeepingRound },
   { name: 'erasures', isBulk: true, everyMs: 2 * SECOND, createRound: createErasureRound },
   { name: 'partition drops', everyMs: 10 * MINUTE, createRound: createPartitionDropRound },
+  { name: 'partition rewrites', everyMs: 10 * MINUTE, createRound: createPartitionRewriteRound },
   { name: 'retention', everyMs: 10 * MINUTE, createRound: createRetentionRound },
 ]

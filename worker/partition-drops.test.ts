@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import { readOverdue } from '#src/retention/overdue.ts'
 import { defaultPeriods, saveRule } from '#src/retention/periods.ts'
-import { partitionName, type PartitionedTable, weekOf } from '#src/stores/partitions.ts'
+import { partitionName, type PartitionedTable, weekOf } from '#src/stores/partition-names.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { until } from '#test/support/until.ts'

@@ -1,12 +1,14 @@
 /**
  * Deletes what is stored for longer than its period. One loop drops the partitions that are over for everybody; another
- * deletes the rows of workspaces with shorter periods, in slices for a few seconds at a time. A drop may wait for hours
- * for an old transaction, so the two do not wait for each other. If a step fails, the next round repeats it; a notice
- * and a metric report what is late. While the clock of this machine or of PostgreSQL may be wrong, nothing is deleted.
+ * deletes the rows of workspaces with shorter periods, in slices for a few seconds at a time; a third makes months of
+ * old weeks, and small partitions of expired ones with open mail. A drop may wait for hours for an old transaction, so
+ * they do not wait for each other. If a step fails, the next round repeats it; a notice and a metric report what is
+ * late. While the clock of this machine or of PostgreSQL may be wrong, nothing is deleted.
  */
 import type { Context } from '#src/context.ts'
 import { DATA_NAMES, type DataName } from '#src/retention/deleted-data.ts'
 import { dropExpiredPartitions } from '#src/retention/partition-drops.ts'
+import { rewritePartitions } from '#src/retention/partition-rewrites.ts'
 import { defaultPeriods, type RetentionPeriods } from '#src/retention/periods.ts'
 import { deleteSlice, forgetGoneWorkspaces, listOverdue, type OverdueWorkspace } from '#src/retention/row-deletion.ts'
 import { clockProblem } from '#src/stores/server-clock.ts'
@@ -19,6 +21,10 @@ export function createPartitionDropRound(ctx: Context): Round {
     if (isClockRight(ctx)) await dropExpiredPartitions(ctx)
     return false
   }
+}
+
+export function createPartitionRewriteRound(ctx: Context): Round {
+  return async () => isClockRight(ctx) && (await rewritePartitions(ctx))
 }
 
 export function createRetentionRound(ctx: Context): Round {

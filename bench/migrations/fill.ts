@@ -4,7 +4,7 @@
  */
 import { APPLICATION_ROLE } from '#bin/supervisor/postgres-access.ts'
 import { idAt } from '#src/platform/id.ts'
-import { WEEK_MS, weekOf } from '#src/stores/partitions.ts'
+import { WEEK_MS, weekOf } from '#src/stores/partition-names.ts'
 import { sql } from '#src/stores/sql.ts'
 
 /** Runs a statement as a superuser. */

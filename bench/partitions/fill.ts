@@ -4,7 +4,8 @@
  */
 import type { Client } from 'pg'
 import { idAt } from '#src/platform/id.ts'
-import { ensurePartitions, WEEK_MS } from '#src/stores/partitions.ts'
+import { WEEK_MS } from '#src/stores/partition-names.ts'
+import { ensurePartitions } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
 
 const SLICE = 20_000

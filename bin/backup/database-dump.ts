@@ -1,25 +1,40 @@
 /**
  * Reads the database of an installation for a backup: all tables as they were at one moment, in one snapshot, while
  * Mailstead goes on. COPY writes the rows; the tables themselves are made again by the migrations (decision 061). Table
- * locks as those of a SELECT keep migrations and the removal of partitions waiting, and nothing else.
+ * locks as those of a SELECT keep migrations and the removal of partitions waiting, and nothing else. A partition that
+ * is detached and not dropped yet is in the backup as one that is attached. The copy of partitions that are being
+ * rewritten is not: its rows are in the partitions that it replaces.
  *
- * PostgreSQL goes away: the stream fails, and with it the backup. A table that is removed while the locks are acquired
- * is an error too; the command can be repeated. The longest silence of PostgreSQL is not bounded: a slow target stops
- * COPY for as long as it likes.
+ * PostgreSQL goes away: the stream fails, and with it the backup. Tables that are created or removed until all locks
+ * are held are found by a second look; then it begins again. The longest silence of PostgreSQL is not bounded: a slow
+ * target stops COPY for as long as it likes.
  */
 import { escapeIdentifier } from 'pg'
 import { to as copyTo } from 'pg-copy-streams'
 import { UserError } from '#bin/supervisor/user-error.ts'
 import { CONNECTION, PostgresClient } from '#src/stores/postgres-client.ts'
 import { listMigrations } from '#src/stores/migrations.ts'
+import { boundsOf, readPartitionName, REWRITE_MARK } from '#src/stores/partition-names.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type ArchiveFile, type BackupDescription, partName, type TableDescription } from './archive-format.ts'
 
 /** A part is in memory once or twice. */
 const PART_BYTES = 4 * 1024 * 1024
-/** What a restore makes by itself, and the changes of the last minutes, which only open pages wait for. */
-const NOT_COPIED = ['migrations', 'migrations_lock', 'migration_steps', 'changes']
+/**
+ * What a restore makes by itself; the changes of the last minutes, which only open pages wait for; and rewrites of
+ * partitions, which begin again.
+ */
+const NOT_COPIED = [
+  'migrations',
+  'migrations_lock',
+  'migration_steps',
+  'changes',
+  'partition_rewrites',
+  'rewrite_notes',
+]
 const LOCK_WAIT = '60s'
+const MAX_TRIES = 10
+const UNDEFINED_TABLE = '42P01'
 
 export type DatabaseDescription = Omit<BackupDescription, 'format' | 'version' | 'node' | 'masterKeys'>
 
@@ -38,7 +53,7 @@ export async function openSnapshot(databaseUrl: string): Promise<DatabaseSnapsho
   try {
     await client.connect()
     await client.openSession(CONNECTION.connectionTimeoutMillis)
-    await client.query(BEGIN)
+    await client.query(LIMITS)
     const description = await describe(client)
     const rows: Record<string, number> = {}
     return {
@@ -53,11 +68,10 @@ export async function openSnapshot(databaseUrl: string): Promise<DatabaseSnapsho
   }
 }
 
-const BEGIN = sql`
+const LIMITS = sql`
   SET statement_timeout = 0;
   SET idle_in_transaction_session_timeout = 0;
-  SET lock_timeout = '${LOCK_WAIT}';
-  BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY
+  SET lock_timeout = '${LOCK_WAIT}'
 `
 const FIND_MIGRATIONS = `SELECT to_regclass('migrations') IS NOT NULL AS "isThere"`
 const READ_MOMENT = sql`
@@ -72,6 +86,7 @@ const LIST_TABLES = sql`
   LEFT JOIN pg_inherits i ON i.inhrelid = c.oid
   LEFT JOIN pg_class p ON p.oid = i.inhparent
   WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r' AND c.relname <> ALL ($1)
+    AND obj_description(c.oid, 'pg_class') IS DISTINCT FROM '${REWRITE_MARK}'
   GROUP BY c.oid, p.relname
   ORDER BY c.relname
 `
@@ -92,8 +107,7 @@ interface TableRow {
 
 async function describe(client: PostgresClient): Promise<DatabaseDescription> {
   const migrations = await readMigrations(client)
-  const tables = (await client.query<TableRow>(LIST_TABLES, [NOT_COPIED])).rows.map(tableOf)
-  await client.query(`LOCK TABLE ${tables.map(({ name }) => nameOf(name)).join(', ')} IN ACCESS SHARE MODE`)
+  const tables = await lockTables(client)
   const [moment] = (await client.query<{ snapshotAt: string; postgres: string }>(READ_MOMENT)).rows
   if (moment === undefined) throw new Error('PostgreSQL returned no row')
   const names = (await client.query<{ name: string }>(LIST_SEQUENCES)).rows
@@ -105,6 +119,33 @@ async function describe(client: PostgresClient): Promise<DatabaseDescription> {
     if (rows[0] !== undefined) sequences.push({ name, value: Number(rows[0].value), isCalled: rows[0].isCalled })
   }
   return { ...moment, migrations, tables, sequences }
+}
+
+/** Begins the snapshot with all tables locked. */
+async function lockTables(client: PostgresClient): Promise<TableDescription[]> {
+  const list = async (): Promise<TableRow[]> => (await client.query<TableRow>(LIST_TABLES, [NOT_COPIED])).rows
+  for (let tries = 1; ; tries++) {
+    const known = (await list()).map(({ name }) => name)
+    // the first statement that reads makes the snapshot: behind the locks
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    const isLocked = await lock(client, known)
+    const seen = isLocked ? await list() : []
+    if (isLocked && seen.map(({ name }) => name).join() === known.join()) return describeTables(seen)
+    await client.query('ROLLBACK')
+    if (tries === MAX_TRIES)
+      throw new UserError('Tables are created or removed all the time, so that none could be locked.', 'Try again.')
+  }
+}
+
+/** False: one of them has been removed. */
+async function lock(client: PostgresClient, names: readonly string[]): Promise<boolean> {
+  try {
+    await client.query(`LOCK TABLE ${names.map((name) => nameOf(name)).join(', ')} IN ACCESS SHARE MODE`)
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === UNDEFINED_TABLE) return false
+    throw error
+  }
 }
 
 async function readMigrations(client: PostgresClient): Promise<string[]> {
@@ -122,8 +163,17 @@ async function readMigrations(client: PostgresClient): Promise<string[]> {
   return rows.map(({ name }) => name)
 }
 
-function tableOf({ name, columns, of, bounds, storage }: TableRow): TableDescription {
-  return { name, columns, partition: of === null || bounds === null ? null : { of, bounds, storage } }
+function describeTables(rows: readonly TableRow[]): TableDescription[] {
+  const attached = rows.flatMap(({ name, of }) => (of === null ? [] : [readPartitionName(name) ?? []])).flat()
+  return rows.flatMap(({ name, columns, of, bounds, storage }): TableDescription[] => {
+    if (of !== null && bounds !== null) return [{ name, columns, partition: { of, bounds, storage } }]
+    const named = readPartitionName(name)
+    if (named === null) return [{ name, columns, partition: null }]
+    const { table, from, to } = named
+    // detached by somebody, and its weeks have partitions again
+    if (attached.some((one) => one.table === table && one.from < to && from < one.to)) return []
+    return [{ name, columns, partition: { of: table, bounds: `FOR VALUES ${boundsOf(named)}`, storage } }]
+  })
 }
 
 function nameOf(name: string): string {

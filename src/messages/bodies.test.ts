@@ -1,7 +1,9 @@
 import { assert } from 'chai'
-import { undoMigrations } from '#src/stores/migrate.ts'
+import { migrate, undoMigrations } from '#src/stores/migrate.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
+import { administer } from '#test/support/older-database.ts'
+import { createEmptyDatabase } from '#test/support/stores.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { claimRecipients, type ClaimedRecipient, loadBodies } from './claim.ts'
 import { storeMessages } from './message-store.ts'
@@ -102,6 +104,36 @@ describe('bodies of messages', () => {
     await asNow()
     for (const id of [before, await store({ html: null, text: null, attachments: files })])
       assert.isFalse((await claim(id)).isBodyGone)
+  })
+
+  it('move over when the last process of an earlier version has ended, and not before', async () => {
+    await undoMigrations(ctx.databaseUrl, '061-message-bodies.ts')
+    await ctx.db.query(`INSERT INTO nodes (name) VALUES ('mail-1')`)
+    await ctx.db.query(
+      sql`
+        INSERT INTO node_processes (id, node, roles, version, sources, is_drained)
+        VALUES (gen_random_uuid(), 'mail-1', '{outbound}', '0.1.0', '{}', false)`,
+    )
+    const { waiting } = await migrate(ctx.databaseUrl)
+    assert.deepEqual(waiting, [{ migration: '062-contract-bodies-apart.ts', versions: ['0.1.0'] }])
+    const before = await store()
+    assert.deepEqual(await inMessages(before), ['<p>Hi</p>', 'Hi', false])
+    await ctx.db.query('DELETE FROM node_processes')
+    assert.deepEqual((await migrate(ctx.databaseUrl)).applied, ['062-contract-bodies-apart.ts'])
+    const after = await store()
+    assert.deepEqual(await inMessages(after), [null, null, true])
+    for (const id of [before, after]) assert.strictEqual((await claim(id)).html, '<p>Hi</p>')
+  })
+
+  it('are apart from the first message of a new database on', async () => {
+    const empty = await createEmptyDatabase()
+    try {
+      await migrate(empty.url)
+      const [row] = await administer(empty.url, `SELECT apart_since = 'epoch' AS "isApart" FROM body_storage`)
+      assert.deepEqual(row, { isApart: true as unknown as string })
+    } finally {
+      await empty.drop()
+    }
   })
 
   it('move back into the messages when the migrations are undone', async () => {

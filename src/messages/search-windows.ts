@@ -4,7 +4,8 @@
  */
 import { idAt, timeOf } from '#src/platform/id.ts'
 import type { Queryable } from '#src/stores/db.ts'
-import { listWeeks, WEEK_MS, weekOf } from '#src/stores/partitions.ts'
+import { WEEK_MS, weekOf } from '#src/stores/partition-names.ts'
+import { listWeeks } from '#src/stores/partitions.ts'
 
 /** Ids from `from` to before `to`. */
 export interface SearchWindow {

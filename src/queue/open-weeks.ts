@@ -5,7 +5,8 @@
  */
 import { idAt } from '#src/platform/id.ts'
 import type { Queryable } from '#src/stores/db.ts'
-import { listWeeks, WEEK_MS } from '#src/stores/partitions.ts'
+import { WEEK_MS } from '#src/stores/partition-names.ts'
+import { listWeeks } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type Weeks, weeksSince } from '#src/stores/weeks.ts'
 

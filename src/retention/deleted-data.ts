@@ -3,7 +3,7 @@
  * message of which anything is still to be sent is not chosen. Every table that a statement names is bounded to the
  * week, so it reads no other partition.
  */
-import type { PartitionedTable } from '#src/stores/partitions.ts'
+import type { PartitionedTable } from '#src/stores/partition-names.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Weeks } from '#src/stores/weeks.ts'
 import type { PeriodName } from './periods.ts'

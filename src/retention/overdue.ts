@@ -1,13 +1,12 @@
 /**
- * How late retention is: for the metric, the notice and `mailstead doctor`. Nothing is late while a week is not over
- * for everybody, or while mail of it is still to be sent.
+ * How late retention is: for the metric, the notice and `mailstead doctor`. Nothing is late while a partition
+ * is not over for everybody, or while mail of it is still to be sent.
  */
 import type { Queryable } from '#src/stores/db.ts'
-import { WEEK_MS } from '#src/stores/partitions.ts'
 import { DATA_NAMES, DELETED_DATA } from './deleted-data.ts'
-import { checkPartitions, DROPPED_TABLES, expiredBefore } from './partition-drops.ts'
 import { PERIOD_NAMES, type PeriodName, readLongestPeriods, type RetentionPeriods } from './periods.ts'
 import { listOverdue } from './row-deletion.ts'
+import { checkPartitions, DROPPED_TABLES, expiredBefore } from './stored-partitions.ts'
 
 /** Deleting a day's or a week's mail takes its time; more than this is a problem. */
 export const LATE_MS = 2 * 24 * 3600 * 1000
@@ -25,10 +24,10 @@ export async function readOverdue(db: Queryable, defaults: RetentionPeriods, now
   const longest = await readLongestPeriods(db, defaults)
   const partitions = await checkPartitions(db, longest, nowMs)
   const found: Overdue[] = []
-  for (const { table, name, week, isExpired } of partitions) {
+  for (const { table, name, to, isExpired } of partitions) {
     const period = DROPPED_TABLES.find((one) => one.table === table)?.period
     if (period === undefined || !isExpired) continue
-    found.push({ period, lateMs: expiredBefore(longest[period], nowMs) - week - WEEK_MS, what: `partition ${name}` })
+    found.push({ period, lateMs: expiredBefore(longest[period], nowMs) - to, what: `partition ${name}` })
   }
   for (const data of DATA_NAMES) {
     const [first] = await listOverdue(db, defaults, data, nowMs)

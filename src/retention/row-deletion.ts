@@ -4,12 +4,14 @@
  * transaction with its progress, so any worker continues after a crash, and two workers process different workspaces.
  *
  * Mail that is still to be sent is not deleted, nor is any part of it. The next walk, a day later, begins at the oldest
- * of it. Workspaces with the longest period wait for whole weeks, which cost nothing to drop (partition-drops.ts). Mail
- * of a deleted workspace is deleted after the shortest period.
+ * of it. Workspaces with the longest period wait for whole partitions, which cost nothing to drop (partition-drops.ts),
+ * and for a day more, in which those with open mail are made small (partition-rewrites.ts). Mail of a deleted workspace
+ * is deleted after the shortest period.
  */
 import { idAt, timeOf } from '#src/platform/id.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
-import { listWeeks, WEEK_MS, weekOf } from '#src/stores/partitions.ts'
+import { type TimeSpan, WEEK_MS, weekOf } from '#src/stores/partition-names.ts'
+import { listPartitions } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
 import { weeksOf } from '#src/stores/weeks.ts'
 import { DATA_NAMES, type DataName, DELETED_DATA, SLICE, sliceSql } from './deleted-data.ts'
@@ -49,8 +51,9 @@ export async function listOverdue(
   nowMs: number,
 ): Promise<OverdueWorkspace[]> {
   const { period, oldest } = DELETED_DATA[data]
-  const [oldestWeek] = await listWeeks(db, oldest)
-  if (oldestWeek === undefined) return []
+  const partitions = await listPartitions(db, oldest)
+  const [first] = partitions
+  if (first === undefined) return []
   const longest = await readLongestPeriods(db, defaults)
   const endMs = data === 'old_bodies' ? await readEndOfOldBodies(db) : Infinity
   const { rows } = await db.query<CandidateRow>(CANDIDATES(period), [
@@ -62,8 +65,8 @@ export async function listOverdue(
     .map(({ workspace_id: workspaceId, days, done_ms: doneMs, is_gone: isGone }) => ({
       workspaceId,
       isGone,
-      targetMs: Math.min(targetOf(data, days, longest[period], nowMs), endMs),
-      doneMs: Math.max(doneMs, oldestWeek),
+      targetMs: Math.min(targetOf(partitions, { data, days, longest: longest[period] }, nowMs), endMs),
+      doneMs: Math.max(doneMs, first.from),
     }))
     .filter(({ targetMs, doneMs }) => targetMs > doneMs)
     .toSorted((a, b) => a.doneMs - b.doneMs)
@@ -92,11 +95,20 @@ async function readEndOfOldBodies(db: Queryable): Promise<number> {
   return since === null ? Infinity : Math.ceil(since) + DAY_MS
 }
 
-/** The walks of events always wait for whole weeks: no index has them by time alone. */
-function targetOf(data: DataName, days: number, longest: number, nowMs: number): number {
+interface WalkedPeriod {
+  readonly data: DataName
+  readonly days: number
+  readonly longest: number
+}
+
+/** The walks of events wait for whole weeks: no index has them by time alone. */
+function targetOf(partitions: readonly TimeSpan[], { data, days, longest }: WalkedPeriod, nowMs: number): number {
   const targetMs = nowMs - days * DAY_MS
-  const waitsForWeek = data === 'events' || (days === longest && DELETED_DATA[data].isDropped)
-  return waitsForWeek ? weekOf(targetMs) : Math.floor(targetMs / DAY_MS) * DAY_MS
+  if (days !== longest || !DELETED_DATA[data].isDropped)
+    return data === 'events' ? weekOf(targetMs) : Math.floor(targetMs / DAY_MS) * DAY_MS
+  // a day later than it may be dropped, or made small
+  const waitMs = targetMs - DAY_MS
+  return partitions.find(({ from, to }) => from <= waitMs && waitMs < to)?.from ?? weekOf(waitMs)
 }
 
 const BEGIN_WALK = sql`
@@ -149,7 +161,7 @@ export function deleteSlice(
       rows: [walk],
     } = await tx.query<{ from_ms: number; position: string | null }>(LOCK_WALK, key)
     if (walk === undefined) return { deleted: 0, isEnd: true }
-    const start = walk.position ?? idAt(Math.max(walk.from_ms, await oldestWeekOf(tx, data, doneMs)))
+    const start = walk.position ?? idAt(Math.max(walk.from_ms, await oldestOf(tx, data, doneMs)))
     const weekEnd = weekOf(timeOf(start)) + WEEK_MS
     const end = Math.min(weekEnd, targetMs)
     const { rows } = await tx.query<SliceRow>(sliceSql(data, weeksOf([start])), [workspaceId, start, idAt(end)])
@@ -164,9 +176,9 @@ export function deleteSlice(
 }
 
 /** A walk begins at the oldest partition: in the weeks before there is nothing. */
-async function oldestWeekOf(tx: Queryable, data: DataName, otherwiseMs: number): Promise<number> {
-  const [oldest] = await listWeeks(tx, DELETED_DATA[data].oldest)
-  return oldest ?? otherwiseMs
+async function oldestOf(tx: Queryable, data: DataName, otherwiseMs: number): Promise<number> {
+  const [oldest] = await listPartitions(tx, DELETED_DATA[data].oldest)
+  return oldest?.from ?? otherwiseMs
 }
 
 /** The next id. A message has a single id, so that adding one to its last digits never carries into the time. */
@@ -178,7 +190,7 @@ function idAfter(id: string): string {
 
 /** Forgets the deleted workspaces of which nothing is stored any longer. */
 export async function forgetGoneWorkspaces(db: Queryable): Promise<void> {
-  const oldest = await Promise.all(DATA_NAMES.map((data) => oldestWeekOf(db, data, Infinity)))
+  const oldest = await Promise.all(DATA_NAMES.map((data) => oldestOf(db, data, Infinity)))
   await db.query(
     sql`
       DELETE FROM retention_progress

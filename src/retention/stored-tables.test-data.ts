@@ -22,6 +22,7 @@ events: weeks; EVENT_RETENTION_DAYS
 campaign_recipients: deleted; src/retention/campaign-ledgers.ts
 mail_contents: deleted; src/retention/campaign-ledgers.ts
 retention_progress: deleted; src/retention/row-deletion.ts
+rewrite_notes: deleted; src/retention/rewrite-copy.ts
 certificate_challenges: deleted; src/certificates/certificate-store.ts
 certificates: deleted; src/certificates/certificate-store.ts
 changes: deleted; worker/housekeeping.ts
@@ -120,6 +121,7 @@ workspaces: objects; they are created by the operator
 acme_accounts: few; one for each authority
 acme_turn: few; one row
 body_storage: few; one row
+partition_rewrites: few; one row at a time
 installation: few; one row
 installation_mode: few; one row
 live_checks: few; one for each check

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { assert } from 'chai'
 import { sql } from '#src/stores/sql.ts'
 import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
-import { DROPPED_TABLES } from './partition-drops.ts'
+import { DROPPED_TABLES } from './stored-partitions.ts'
 import { STORED_TABLES, type Bound } from './stored-tables.test-data.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -10,7 +10,7 @@
  */
 import { idAt, timeOf } from '#src/platform/id.ts'
 import type { Statement } from './db.ts'
-import { WEEK_MS, weekOf } from './partitions.ts'
+import { type TimeSpan, WEEK_MS, weekOf } from './partition-names.ts'
 
 /** The weeks of a batch of ids. */
 export interface Weeks {
@@ -20,12 +20,6 @@ export interface Weeks {
   precede(column: string): string
   /** Part of the name of a prepared statement; null if the weeks are too rare to keep a plan for them. */
   readonly key: string | null
-}
-
-/** Weeks from `from` to before `to`, both as the time of a Monday. */
-interface Span {
-  readonly from: number
-  readonly to: number
 }
 
 /** Plans are kept for weeks around now; hardly a statement needs others, and an id of a client may name any. */
@@ -56,7 +50,7 @@ export function weeksSince(ms: number, nowMs: number = Date.now()): Weeks {
   return { contain: condition, precede: condition, key: keyOf([{ from, to: weekOf(nowMs) }], from, nowMs) }
 }
 
-function describeWeeks(spans: readonly Span[], earliestMs: number, nowMs: number): Weeks {
+function describeWeeks(spans: readonly TimeSpan[], earliestMs: number, nowMs: number): Weeks {
   const since = weekOf(earliestMs - MAX_CLOCK_SKEW_MS)
   return {
     contain: (column) => conditionOf(column, spans),
@@ -66,8 +60,8 @@ function describeWeeks(spans: readonly Span[], earliestMs: number, nowMs: number
 }
 
 /** Joins neighbouring weeks; `starts` ascend. */
-function spansOf(starts: readonly number[]): Span[] {
-  const spans: Span[] = []
+function spansOf(starts: readonly number[]): TimeSpan[] {
+  const spans: TimeSpan[] = []
   for (const start of starts) {
     const last = spans.at(-1)
     if (last?.to === start) spans[spans.length - 1] = { from: last.from, to: start + WEEK_MS }
@@ -76,7 +70,7 @@ function spansOf(starts: readonly number[]): Span[] {
   return spans
 }
 
-function conditionOf(column: string, spans: readonly Span[]): string {
+function conditionOf(column: string, spans: readonly TimeSpan[]): string {
   const [first, ...more] = spans
   if (first === undefined) return 'false'
   const parts = more.length === 0 ? halvesOf(first) : spans
@@ -92,7 +86,7 @@ function sinceCondition(column: string, from: number): string {
 }
 
 /** Where the span is divided does not matter. */
-function halvesOf({ from, to }: Span): readonly Span[] {
+function halvesOf({ from, to }: TimeSpan): readonly TimeSpan[] {
   const middle = Math.min(from + WEEK_MS / 2, to - 1, END_OF_TIME - 1)
   return [
     { from, to: middle },
@@ -104,7 +98,7 @@ function bound(ms: number): string {
   return `'${idAt(Math.max(0, ms))}'`
 }
 
-function keyOf(spans: readonly Span[], since: number, nowMs: number): string | null {
+function keyOf(spans: readonly TimeSpan[], since: number, nowMs: number): string | null {
   const [span] = spans
   const week = weekOf(nowMs)
   if (span === undefined || spans.length > 1) return null
