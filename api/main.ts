@@ -10,6 +10,7 @@ import { loadPlans } from '#config/plans.ts'
 import type { Config } from '#config/load.ts'
 import { storeKeyPrefix } from '#src/auth/key-prefix.ts'
 import { createKeyring } from '#src/auth/keys.ts'
+import { createSessionChecks } from '#src/people/session-checks.ts'
 import { createChangeStream } from '#src/change-stream/change-stream.ts'
 import { createContactFinder } from '#src/contacts/find-contact.ts'
 import { createMemberLister } from '#src/contacts/member-pages.ts'
@@ -183,6 +184,7 @@ function createApiContext(context: Context, plans: ApiContext['plans'], redisUrl
     downloads: createFileDownloads(context.config),
     eventWatch,
     changeStream: createChangeStream(context, eventWatch),
+    sessionChecks: createSessionChecks(context.db, context.config),
     audiencePages: createAudiencePages(context),
   }
 }

@@ -94,7 +94,7 @@ export interface WaitingRequest {
  * @throws as `authorise` does.
  */
 export async function authoriseAgain(
-  ctx: Pick<ApiContext, 'keyring' | 'operatorToken' | 'db' | 'config'>,
+  ctx: Pick<ApiContext, 'keyring' | 'operatorToken' | 'sessionChecks' | 'config'>,
   spec: Pick<AnyRoute, 'name' | 'access'>,
   { headers, address }: WaitingRequest,
 ): Promise<Caller | Refusal | null> {
@@ -111,7 +111,7 @@ export async function authoriseAgain(
 
 /** The refusal of `authoriseAgain` for a route of a workspace; null: key or session are still valid. */
 export async function refuseAfterWait(
-  ctx: Pick<ApiContext, 'keyring' | 'operatorToken' | 'db' | 'config'>,
+  ctx: Pick<ApiContext, 'keyring' | 'operatorToken' | 'sessionChecks' | 'config'>,
   name: string,
   request: WaitingRequest,
 ): Promise<Refusal | null> {

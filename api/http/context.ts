@@ -10,6 +10,7 @@ import type { MemberLister } from '#src/contacts/member-pages.ts'
 import type { Context } from '#src/context.ts'
 import type { EventWatch } from '#src/events/feed-watch.ts'
 import type { IdentityClient } from '#src/people/identity-client.ts'
+import type { SessionChecks } from '#src/people/session-checks.ts'
 import type { AttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import type { RequestRateLimiter } from '#src/rate-limits/request-rate.ts'
 import type { Acceptor } from '#src/messages/accept.ts'
@@ -47,6 +48,7 @@ export interface ApiContext extends Context {
   readonly metrics: Metrics
   readonly eventWatch: EventWatch
   readonly changeStream: ChangeStream
+  readonly sessionChecks: SessionChecks
   readonly contacts: ContactFinder
   readonly listMembers: MemberLister
   /** One page of a workspace's audiences, as JSON. */

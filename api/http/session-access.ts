@@ -95,12 +95,12 @@ export async function findPerson(
 
 /** For a request that waited, and for an open stream: who the caller is now. Null: an operator. */
 export async function authoriseSessionAgain(
-  ctx: Pick<ApiContext, 'db' | 'config'>,
+  ctx: Pick<ApiContext, 'sessionChecks' | 'config'>,
   { name, access }: Pick<AnyRoute, 'name' | 'access'>,
   headers: IncomingHttpHeaders,
 ): Promise<Caller | Refusal | null> {
   const token = readSessionCookie(ctx.config, headers) ?? ''
-  const found = await findSession(ctx.db, ctx.config, { token, workspaceId: readWorkspace(headers) })
+  const found = await ctx.sessionChecks.find({ token, workspaceId: readWorkspace(headers) })
   if (found === null) return ENDED
   if (access === 'operator') return found.user.isOperator ? null : NOT_OPERATOR
   const { membership } = found

@@ -19,8 +19,9 @@ const TARGET_MS = 100
 const REPEATS = 5
 const DAY_MS = RESOLUTIONS.day.ms
 
-/** Fills the year until now. */
+/** Fills the year until now, instead of what was counted. */
 export async function fillYear(client: pg.Client, workspaces: readonly string[], nowMs: number): Promise<void> {
+  await client.query('TRUNCATE statistics, link_clicks')
   await client.query(CREATE_SHAPES, [workspaces])
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS
   const hour = RESOLUTIONS.hour.ms

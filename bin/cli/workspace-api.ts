@@ -145,6 +145,7 @@ const API_PROCESS_ONLY = [
   'metrics',
   'eventWatch',
   'changeStream',
+  'sessionChecks',
   'largeBodies',
   'downloads',
   'identityProviders',

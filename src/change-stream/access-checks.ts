@@ -18,9 +18,6 @@ export interface StreamAccess {
   check(): Promise<((topic: ChangeTopic) => boolean) | null>
 }
 
-/** A key is in a cache; a session is read from PostgreSQL. Many sessions are checked less often than once a second. */
-const CONCURRENCY = 4
-
 export interface AccessChecks {
   add(access: StreamAccess): void
   /** Checks all credentials, unless the last checks are still running. */
@@ -41,17 +38,13 @@ export function createAccessChecks({ credentials }: Pick<ClientRegistry, 'creden
         client.end(frameOf('closed', { reason: 'the credential may no longer read all of these topics' }))
   }
 
-  async function checkEach(waiting: Iterable<StreamAccess>): Promise<void> {
-    for (const access of waiting) await checkOne(access)
-  }
-
   return {
     add: (access) => void known.set(access.credential, access),
     run: () => {
       if (isRunning) return
       isRunning = true
-      const waiting = known.values()
-      void Promise.all(Array.from({ length: CONCURRENCY }, () => checkEach(waiting))).finally(() => (isRunning = false))
+      // at once: keys are in a cache, and sessions share a statement (src/people/session-checks.ts)
+      void Promise.all([...known.values()].map(checkOne)).finally(() => (isRunning = false))
     },
   }
 }

@@ -96,7 +96,7 @@ const LIVE = sql`
 `
 
 const FIND = sql`
-  SELECT u.id AS "userId", u.email, u.name, u.is_operator AS "isOperator", s.id AS "sessionId",
+  SELECT l.n::int AS n, u.id AS "userId", u.email, u.name, u.is_operator AS "isOperator", s.id AS "sessionId",
     s.created_at AS "signedInAt", s.methods, s.last_used_at < now() - interval '1 minute' AS "isStale",
     CASE
       WHEN w.id IS NOT NULL THEN json_build_object(
@@ -104,33 +104,55 @@ const FIND = sql`
         'isSuspended', ${suspendedEntirely('w.id')}
       )
     END AS membership
-  FROM user_sessions s
+  FROM unnest($1::bytea[], $3::uuid[]) WITH ORDINALITY AS l (token_hash, workspace_id, n)
+  JOIN user_sessions s ON s.token_hash = l.token_hash
   JOIN users u ON u.id = s.user_id
-  LEFT JOIN workspace_members m ON m.user_id = u.id AND m.workspace_id = $3
+  LEFT JOIN workspace_members m ON m.user_id = u.id AND m.workspace_id = l.workspace_id
   LEFT JOIN workspaces w ON w.id = m.workspace_id
-  WHERE s.token_hash = $1 AND ${LIVE}
+  WHERE ${LIVE}
 `
 
-const TOUCH = `UPDATE user_sessions SET last_used_at = now() WHERE id = $1`
+const TOUCH = `UPDATE user_sessions SET last_used_at = now() WHERE id = ANY ($1)`
 
-/** Finds the session of a token; null if there is none, or it has ended. `workspaceId` is a uuid. */
+export interface SessionLookup {
+  readonly token: string
+  /** A uuid; null: no workspace. */
+  readonly workspaceId: string | null
+}
+
+/** Finds the session of a token; null if there is none, or it has ended. */
 export async function findSession(
   db: Queryable,
-  { sessionIdleHours }: Pick<SessionTimes, 'sessionIdleHours'>,
-  { token, workspaceId }: { readonly token: string; readonly workspaceId: string | null },
+  times: Pick<SessionTimes, 'sessionIdleHours'>,
+  lookup: SessionLookup,
 ): Promise<FoundSession | null> {
-  const tokenHash = hashSecretToken(token)
-  if (tokenHash === null) return null
-  const { rows } = await db.query<SignedInUser & { isStale: boolean; membership: MemberWorkspace | null }>(FIND, [
-    tokenHash,
+  return (await findSessions(db, times, [lookup]))[0] ?? null
+}
+
+/** Finds the sessions of many tokens with one statement, in their order. */
+export async function findSessions(
+  db: Queryable,
+  { sessionIdleHours }: Pick<SessionTimes, 'sessionIdleHours'>,
+  lookups: readonly SessionLookup[],
+): Promise<(FoundSession | null)[]> {
+  const found = lookups.map((): FoundSession | null => null)
+  const hashes = lookups.map(({ token }) => hashSecretToken(token))
+  if (hashes.every((hash) => hash === null)) return found
+  const { rows } = await db.query<SessionRow>(FIND, [
+    hashes,
     sessionIdleHours,
-    workspaceId,
+    lookups.map(({ workspaceId }) => workspaceId),
   ])
-  const [row] = rows
-  if (row === undefined) return null
-  const { isStale, membership, ...user } = row
-  if (isStale) await db.query(TOUCH, [user.sessionId])
-  return { user, membership }
+  for (const { n, isStale: _, membership, ...user } of rows) found[n - 1] = { user, membership }
+  const stale = rows.filter(({ isStale }) => isStale).map(({ sessionId }) => sessionId)
+  if (stale.length > 0) await db.query(TOUCH, [stale])
+  return found
+}
+
+type SessionRow = SignedInUser & {
+  readonly n: number
+  readonly isStale: boolean
+  readonly membership: MemberWorkspace | null
 }
 
 /** Whether more than a password was checked. What a provider asks for is its own policy. */

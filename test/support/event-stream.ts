@@ -28,7 +28,8 @@ export interface EventStream {
 }
 
 export interface StreamOptions {
-  readonly key: string
+  /** Null: none, for a session in the headers. */
+  readonly key: string | null
   readonly lastId?: string
   readonly headers?: Readonly<Record<string, string>>
 }
@@ -37,7 +38,7 @@ export async function openEventStream(url: string, { key, lastId, headers }: Str
   const message = await new Promise<IncomingMessage>((resolve, reject) => {
     request(url, {
       headers: {
-        authorization: `Bearer ${key}`,
+        ...(key === null ? {} : { authorization: `Bearer ${key}` }),
         ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
         ...headers,
       },
