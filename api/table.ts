@@ -44,6 +44,8 @@ import { EXPORT_ROUTES } from '#api/routes/contact-export.ts'
 import { healthz, metrics, readyz } from '#api/routes/health.ts'
 import { IMPORT_ROUTES } from '#api/routes/contact-imports.ts'
 import { IDENTITY_PROVIDER_ROUTES } from '#api/routes/identity-providers.ts'
+import { INBOUND_EMAIL_ROUTES } from '#api/routes/inbound-emails.ts'
+import { INBOUND_ROUTE_ROUTES } from '#api/routes/inbound-routes.ts'
 import { INVITATION_ROUTES } from '#api/routes/invitations.ts'
 import { LOGIN_METHOD_ROUTES } from '#api/routes/login-methods.ts'
 import { LOGIN_ROUTES } from '#api/routes/login.ts'
@@ -119,6 +121,8 @@ export const ROUTES: readonly AnyRoute[] = [
   ...SEGMENT_ROUTES,
   ...WEBHOOK_ROUTES,
   ...WEBHOOK_LOG_ROUTES,
+  ...INBOUND_ROUTE_ROUTES,
+  ...INBOUND_EMAIL_ROUTES,
   ...LOGIN_ROUTES,
   ...IDENTITY_PROVIDER_ROUTES,
   ...LOGIN_METHOD_ROUTES,

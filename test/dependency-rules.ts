@@ -36,6 +36,7 @@ src/retention: config src src/platform src/queue src/stores
 src/auth: config src src/concurrency src/net src/platform src/queue src/stores
 src/suppression: src src/mail src/platform src/stores
 src/events: src/concurrency src/platform src/queue src/stores
+src/inbound-mail: src src/crypto src/events src/platform src/queue src/stores
 src/change-stream: src src/auth src/concurrency src/events src/platform src/queue src/stores
 src/contacts: src src/concurrency src/events src/mail src/platform src/queue src/stores
 src/domains: config src src/concurrency src/events src/mail src/net src/platform src/queue src/sandbox src/stores
@@ -80,8 +81,8 @@ mta/compose: src/concurrency src/mail src/mime src/templates src/tracking
 mta/security: src src/concurrency src/net src/operator src/platform src/queue src/stores src/tls-reports
 mta/shaping: src src/mail src/operator src/queue src/shaping src/stores
 mta/inbound: config mta/classify mta/sandbox mta/smtp-server src src/concurrency src/crypto src/domains src/egress
-  src/mail src/messages src/metrics src/net src/platform src/queue src/rate-limits src/stores src/suppression
-  src/tls-reports src/tracking src/workspaces
+  src/events src/inbound-mail src/mail src/messages src/metrics src/net src/platform src/queue src/rate-limits
+  src/stores src/suppression src/tls-reports src/tracking src/workspaces
 mta/submission: config config/settings mta/smtp-server src src/auth src/concurrency src/mail src/messages src/metrics
   src/net src/platform src/queue src/rate-limits src/stores src/submission src/templates src/traces src/workspaces
 mta/transport: config config/settings mta/classify mta/egress mta/route mta/security mta/shaping mta/smtp src src/mail
@@ -107,18 +108,18 @@ api/pages: api/http src/people src/platform src/subscribe src/tracking
 api/sending: api/http src/auth src/mail src/messages src/net src/platform src/providers src/queue src/stores
   src/submission src/templates src/workspaces
 api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns
-  src/change-stream src/concurrency src/contacts src/domains src/egress src/events src/imports src/mail src/messages
-  src/metrics src/net src/operator src/people src/platform src/privacy src/providers src/queue src/retention
-  src/sandbox src/segments src/shaping src/statistics src/stores src/subscribe src/suppression src/templates
-  src/tls-reports src/tracking src/webhooks src/workspaces
+  src/change-stream src/concurrency src/contacts src/domains src/egress src/events src/imports src/inbound-mail src/mail
+  src/messages src/metrics src/net src/operator src/people src/platform src/privacy src/providers src/queue
+  src/retention src/sandbox src/segments src/shaping src/statistics src/stores src/subscribe src/suppression
+  src/templates src/tls-reports src/tracking src/webhooks src/workspaces
 api: api/http api/routes config src src/auth src/certificates src/change-stream src/concurrency src/contacts src/events
   src/messages src/net src/operator src/people src/platform src/rate-limits src/stores src/templates src/traces
   src/tracking
 
 # process: worker
 worker: config src src/automations src/campaigns src/certificates src/concurrency src/contacts src/domains src/egress
-  src/events src/going-live src/imports src/messages src/metrics src/net src/operator src/people src/platform
-  src/privacy src/providers src/queue src/retention src/scoring src/statistics src/stores src/suppression
+  src/events src/going-live src/imports src/inbound-mail src/messages src/metrics src/net src/operator src/people
+  src/platform src/privacy src/providers src/queue src/retention src/scoring src/statistics src/stores src/suppression
   src/templates src/tls-reports src/traces src/tracking src/webhooks src/workspaces
 
 # command line
@@ -189,6 +190,7 @@ src/domains: src/crypto worker
 src/egress: worker
 src/scoring: src/contacts
 src/templates: src/workspaces
+src/privacy: src/events
 src/operator: worker
 src/automations: src/imports
 mta/sandbox: mta/classify

@@ -25,6 +25,8 @@ export const documentedFields: Readonly<Record<string, string>> = {
   workspaceId: 'Workspace',
   workspace: 'Workspace',
   peer: 'IP address of the client',
+  received: 'Received email, by its id',
+  size: 'Octets of a received email',
   receiver: 'Receiver of a shaping rule',
   source: 'Source',
   rule: 'Shaping rule',

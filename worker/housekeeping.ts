@@ -7,6 +7,7 @@ import { DELETE_UNREAD_SNAPSHOTS } from '#src/contacts/member-snapshots.ts'
 import { DELETE_UNREAD_LIST_SNAPSHOTS } from '#src/stores/list-snapshots.ts'
 import { deleteOldLedgers } from '#src/retention/campaign-ledgers.ts'
 import type { Context } from '#src/context.ts'
+import { deleteOldReceived } from '#src/inbound-mail/received-emails.ts'
 import { clearOldAuditEntries } from '#src/operator/audit-log.ts'
 import { pruneNodes } from '#src/operator/nodes.ts'
 import { deleteEndedSql } from '#src/people/user-sessions.ts'
@@ -73,7 +74,8 @@ export function createHousekeepingRound(ctx: Context): Round {
     for (const statement of deleteEndedSql(ctx.config.sessionIdleHours)) await ctx.db.query(statement)
     await pruneNodes(ctx.db)
     const isMore = await deleteOldLedgers(ctx)
+    const isMoreMail = await deleteOldReceived(ctx.db.bulk, ctx.config.inboundRetentionDays)
     await ctx.db.query(DELETE_OLD_ACTIONS, [ctx.config.auditRetentionDays])
-    return (await clearOldAuditEntries(ctx.db, ctx.config.auditRetentionDays)) || isMore
+    return (await clearOldAuditEntries(ctx.db, ctx.config.auditRetentionDays)) || isMore || isMoreMail
   }
 }

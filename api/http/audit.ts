@@ -33,6 +33,7 @@ export const NOT_AUDITED: Readonly<Record<string, string>> = {
   'start-totp': 'stores nothing: confirm-totp does',
   'start-passkey': 'stores a challenge only: add-passkey is the change',
   'test-account': READS,
+  'replay-received-email': 'raises an event: the event feed is the record',
   'test-webhook': 'sends a test event: the delivery log of the endpoint is the record',
 }
 

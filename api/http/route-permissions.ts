@@ -44,6 +44,10 @@ const ROUTES_BY_PERMISSION: Readonly<Record<Permission, string>> = {
   'webhooks:read': 'list-webhooks get-webhook list-webhook-deliveries',
   'webhooks:write': `create-webhook update-webhook update-webhook-by-query delete-webhook delete-webhook-by-query
     rotate-webhook-secret replay-webhook-delivery test-webhook`,
+  'inbound:read': `list-inbound-routes get-inbound-route list-received-emails get-received-email
+    get-received-email-source`,
+  'inbound:write': `create-inbound-route update-inbound-route delete-inbound-route replay-received-email
+    delete-received-email`,
   'keys:read': 'list-api-keys get-api-key',
   'keys:write': 'create-domain-key change-api-key rotate-api-key revoke-api-key',
   'admin-keys:create': 'create-admin-key',

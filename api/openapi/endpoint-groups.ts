@@ -69,6 +69,11 @@ export const ENDPOINT_GROUPS: readonly EndpointGroup[] = [
     description: 'Endpoints of yours that receive events, and their delivery log.',
   },
   {
+    name: 'Inbound mail',
+    pathPrefixes: ['inbound', 'inbound-files'],
+    description: 'Addresses of your domains that receive mail, and what they received.',
+  },
+  {
     name: 'Keys',
     pathPrefixes: ['integrations', 'api-keys'],
     description: 'The API key of the request, and those of the workspace.',

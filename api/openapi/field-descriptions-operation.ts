@@ -90,6 +90,7 @@ const SUPPRESSION_FIELDS: Readonly<Record<string, string>> = {
 const WEBHOOK_FIELDS: Readonly<Record<string, string>> = {
   event_types: 'the event types that the endpoint receives; empty: all',
   webhooks: 'the endpoints of this page',
+  routes: 'the inbound routes of this page',
   request: 'the request that was sent',
   response: 'the response; null if there was none',
   deliveries: 'the deliveries of this page, the newest first',

@@ -57,7 +57,7 @@ const WORKSPACE = '019a9a00-0000-7000-8000-000000000001'
 
 /** An example body, with the data of the test event. */
 function exampleOf(type: EventType): unknown {
-  const isAboutMail = type.startsWith('email.')
+  const isAboutMail = type.startsWith('email.') && EVENT_TYPES[type].raisedBy !== 'change'
   const id = '01c1f5a1-38ae-7000-8000-0000000000aa'
   return JSON.parse(
     payloadOf({

@@ -106,6 +106,15 @@ campaign retry: retry-campaign
 campaign remove: delete-campaign
 statistics show: get-statistics
 statistics links: get-link-statistics
+inbound routes: list-inbound-routes
+inbound route: get-inbound-route
+inbound create: create-inbound-route
+inbound update: update-inbound-route
+inbound remove: delete-inbound-route
+inbound list: list-received-emails
+inbound show: get-received-email
+inbound replay: replay-received-email
+inbound delete: delete-received-email
 webhook list: list-webhooks
 webhook show: get-webhook
 webhook create: create-webhook

@@ -1655,6 +1655,23 @@ export type CreateDomainKeyBody = {
   readonly allowed_networks?: readonly string[]
 }
 
+export type CreateInboundRouteBody = {
+  /**
+   * a verified domain, and a local part with at most one *: support@example.com (also matches support+tag),
+   * sales-*@example.com, or *@example.com for all addresses
+   */
+  readonly address: string
+  /**
+   * webhook: store the mail and raise `email.received`; store: only store the mail; drop: accept the mail and discard
+   * it
+   */
+  readonly action?: "webhook" | "store" | "drop"
+  /** of the routes that match an address, that of the highest priority counts, then the most exact */
+  readonly priority?: number
+  /** a note of yours */
+  readonly description?: string | null
+}
+
 export type CreateSegmentBody = {
   /** the name */
   readonly name: string
@@ -1678,8 +1695,9 @@ export type CreateWebhookBody = {
   readonly url: string | null
   /**
    * email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed,
-   * email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, contact.subscribed,
-   * contact.unsubscribed, domain.verified, domain.degraded, account.paused; by default, or with *, all
+   * email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, email.received,
+   * contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, account.paused; by default, or with *,
+   * all
    */
   readonly events?: string | readonly string[] | null
   /** a description, for people */
@@ -2679,6 +2697,36 @@ export type EmailQueuedEvent = {
   readonly data: Readonly<Record<string, unknown>>
 }
 
+/** An inbound route received a mail. A webhook has its content; the event feed has its id only. */
+export type EmailReceivedEvent = {
+  /** evt_…, the same at every attempt */
+  readonly id: string
+  /** the type */
+  readonly type: "email.received"
+  /** the same as type */
+  readonly event: "email.received"
+  /** when it happened */
+  readonly timestamp: string
+  /** the id of the workspace */
+  readonly workspace_id: string
+  /** the id of the message, as `em_…` */
+  readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** the addresses in the To header of the message */
+  readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** the metadata that the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** further fields of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
 /** The message is stored and waits for the time its sender set. */
 export type EmailScheduledEvent = {
   /** evt_…, the same at every attempt */
@@ -3528,6 +3576,22 @@ export type GetLinkStatisticsAnswer = {
   }[]
 }
 
+export type GetReceivedEmailAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: ReceivedEmail
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type GetStatisticsAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -3757,6 +3821,49 @@ export type ImportSuppressionsBody = {
   })[]
 }
 
+export type InboundRoute = {
+  /** identifies it in other calls */
+  readonly id: string
+  /**
+   * a verified domain, and a local part with at most one *: support@example.com (also matches support+tag),
+   * sales-*@example.com, or *@example.com for all addresses
+   */
+  readonly address: string
+  /**
+   * webhook: store the mail and raise `email.received`; store: only store the mail; drop: accept the mail and discard
+   * it
+   */
+  readonly action: "webhook" | "store" | "drop"
+  /** of the routes that match an address, that of the highest priority counts, then the most exact */
+  readonly priority: number
+  /** a note of yours */
+  readonly description: string | null
+  /** whether it accepts mail; otherwise other routes may match */
+  readonly is_active: boolean
+  /** whether its domain is verified: otherwise it accepts nothing */
+  readonly is_domain_verified: boolean
+  /** when it was created */
+  readonly created_at: string
+  /** when it was last changed */
+  readonly updated_at: string
+}
+
+export type InboundRouteAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: InboundRoute
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type ListAccountsAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -3968,6 +4075,37 @@ export type ListImportsAnswer = {
   }[]
 }
 
+export type ListInboundRoutesAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the inbound routes of this page */
+    readonly routes: readonly InboundRoute[]
+    /** the number of this page, from 1 */
+    readonly page: number
+    /** how many a page has at most */
+    readonly limit: number
+    /** how many there are on all pages */
+    readonly total: number
+    /** how many pages there are */
+    readonly totalPages: number
+    /** the same numbers in another form */
+    readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type ListPartialsAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -3988,6 +4126,37 @@ export type ListPartialsAnswer = {
       /** when it was last changed */
       readonly updated_at: string
     }[]
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type ListReceivedEmailsAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the messages of this page */
+    readonly emails: readonly ReceivedEmailSummary[]
+    /** the number of this page, from 1 */
+    readonly page: number
+    /** how many a page has at most */
+    readonly limit: number
+    /** how many there are on all pages */
+    readonly total: number
+    /** how many pages there are */
+    readonly totalPages: number
+    /** the same numbers in another form */
+    readonly meta: PageMeta
     /** only after a request with `cursor`: the cursor of the next page; null after the last one */
     readonly next_cursor?: string | null
   }
@@ -4776,6 +4945,195 @@ export type RawMessage = {
   readonly track_clicks?: boolean | null
   /** it is not valid after this time */
   readonly expires_at?: string | null
+}
+
+export type ReceivedEmail = {
+  /** identifies it in other calls */
+  readonly id: string
+  /** the inbound route that accepted it; it may be deleted */
+  readonly route_id: string
+  /** the address of yours that it was sent to */
+  readonly recipient: string
+  /** the envelope sender; empty: a bounce or an automatic reply */
+  readonly mail_from: string
+  /** the address of the From field; null: none */
+  readonly from_address: string | null
+  /** the subject; null: none */
+  readonly subject: string | null
+  /** bytes */
+  readonly size: number
+  /** received: it is parsed in a moment; unreadable: it cannot be */
+  readonly state: "received" | "processed" | "unreadable"
+  /** null until it is processed */
+  readonly spam_verdict: "clean" | "suspicious" | "spam" | null
+  /** when it was accepted */
+  readonly received_at: string
+  /** what was found in it; null until it is processed */
+  readonly content: ReceivedEmailContent | null
+}
+
+export type ReceivedEmailContent = {
+  /** when it was accepted */
+  readonly received_at: string
+  /** the envelope sender; empty: a bounce or an automatic reply */
+  readonly mail_from: string
+  /** the subaddress, what follows the + in the recipient; null: none */
+  readonly tag: string | null
+  /** the IP address of the sending server */
+  readonly peer: string
+  /** the name that the sending server gave */
+  readonly helo: string
+  /** whether the connection was encrypted */
+  readonly is_tls: boolean
+  /** bytes of the complete mail */
+  readonly size: number
+  /** it could not be parsed: it has no parts, only its source */
+  readonly is_unreadable: boolean
+  /** the first From address; null: none */
+  readonly from: {
+    /** the address */
+    readonly address: string
+    /** the display name; null: none */
+    readonly name: string | null
+  } | null
+  /** the To addresses */
+  readonly to: readonly ({
+    /** the address */
+    readonly address: string
+    /** the display name; null: none */
+    readonly name: string | null
+  })[]
+  /** the Cc addresses */
+  readonly cc: readonly ({
+    /** the address */
+    readonly address: string
+    /** the display name; null: none */
+    readonly name: string | null
+  })[]
+  /** the Reply-To addresses */
+  readonly reply_to: readonly ({
+    /** the address */
+    readonly address: string
+    /** the display name; null: none */
+    readonly name: string | null
+  })[]
+  /** the subject; null: none */
+  readonly subject: string | null
+  /** the Date field; null: none, or not valid */
+  readonly date: string | null
+  /** the Message-ID field; null: none */
+  readonly header_message_id: string | null
+  /** the In-Reply-To field; null: none */
+  readonly in_reply_to: string | null
+  /** the ids in the References field */
+  readonly references: readonly string[]
+  /** the header fields in their order */
+  readonly headers: readonly {
+    /** the name of the field, as it is written */
+    readonly name: string
+    /** the value for people: unfolded and decoded */
+    readonly value: string
+  }[]
+  /** the plain text; null if there is none */
+  readonly text: string | null
+  /** the HTML, from a stranger: sanitize it before you show it; null if there is none */
+  readonly html: string | null
+  /** headers, texts or attachments are longer than what is here: use source_url */
+  readonly is_truncated: boolean
+  /** an automatic reply, a list or a report: do not answer it automatically */
+  readonly is_automatic: boolean
+  /** files in the mail */
+  readonly attachments: readonly ({
+    /** its number, from 1 */
+    readonly n: number
+    /** its name as the sender gave it; null: none */
+    readonly filename: string | null
+    /** its type as the sender gave it */
+    readonly content_type: string
+    /** HTML refers to it as cid:; null: none */
+    readonly content_id: string | null
+    /** attachment or inline; null: none */
+    readonly disposition: string | null
+    /** bytes */
+    readonly size: number
+    /** the content of a small attachment; null: use the url */
+    readonly content_base64: string | null
+    /** downloads it without a key, until links_expire_at */
+    readonly url: string
+  })[]
+  /** the results of all checks */
+  readonly authentication: {
+    /** SPF of the sending server (RFC 7208) */
+    readonly spf: {
+      /** none, pass, fail, softfail, neutral, policy, temperror or permerror (RFC 8601) */
+      readonly result: string
+      /** the domain that was checked; null: none */
+      readonly domain: string | null
+    }
+    /** the result of each DKIM signature (RFC 6376), at most ten */
+    readonly dkim: readonly ({
+      /** none, pass, fail, softfail, neutral, policy, temperror or permerror (RFC 8601) */
+      readonly result: string
+      /** the domain that was checked; null: none */
+      readonly domain: string | null
+      /** the selector of the key */
+      readonly selector: string | null
+      /** whether the domain is that of the From address */
+      readonly is_aligned: boolean
+    })[]
+    /** whether SPF or DKIM prove the From domain (RFC 7489) */
+    readonly dmarc: {
+      /** none, pass, fail, softfail, neutral, policy, temperror or permerror (RFC 8601) */
+      readonly result: string
+      /** the domain that was checked; null: none */
+      readonly domain: string | null
+      /** what the From domain asks for failing mail: none, quarantine or reject */
+      readonly policy: string | null
+    }
+    /** the chain of forwarders (RFC 8617) */
+    readonly arc: {
+      /** none, pass, fail, softfail, neutral, policy, temperror or permerror (RFC 8601) */
+      readonly result: string
+      /** the domain that was checked; null: none */
+      readonly domain: string | null
+    }
+  }
+  /** the verdict and its reasons */
+  readonly spam: {
+    /** the guide on inbound mail lists the rules */
+    readonly verdict: "clean" | "suspicious" | "spam"
+    /** the sum of the rules */
+    readonly score: number
+    /** names of the rules that matched */
+    readonly reasons: readonly string[]
+  }
+  /** downloads the complete mail without a key, until links_expire_at */
+  readonly source_url: string
+  /** when the links stop working, and the mail is deleted */
+  readonly links_expire_at: string
+}
+
+export type ReceivedEmailSummary = {
+  /** identifies it in other calls */
+  readonly id: string
+  /** the inbound route that accepted it; it may be deleted */
+  readonly route_id: string
+  /** the address of yours that it was sent to */
+  readonly recipient: string
+  /** the envelope sender; empty: a bounce or an automatic reply */
+  readonly mail_from: string
+  /** the address of the From field; null: none */
+  readonly from_address: string | null
+  /** the subject; null: none */
+  readonly subject: string | null
+  /** bytes */
+  readonly size: number
+  /** received: it is parsed in a moment; unreadable: it cannot be */
+  readonly state: "received" | "processed" | "unreadable"
+  /** null until it is processed */
+  readonly spam_verdict: "clean" | "suspicious" | "spam" | null
+  /** when it was accepted */
+  readonly received_at: string
 }
 
 export type RefusedBatchItem = {
@@ -5890,6 +6248,20 @@ export type UpdateContactBody = {
   readonly status?: string
 }
 
+export type UpdateInboundRouteBody = {
+  /**
+   * webhook: store the mail and raise `email.received`; store: only store the mail; drop: accept the mail and discard
+   * it
+   */
+  readonly action?: "webhook" | "store" | "drop"
+  /** of the routes that match an address, that of the highest priority counts, then the most exact */
+  readonly priority?: number
+  /** a note of yours */
+  readonly description?: string | null
+  /** whether it accepts mail; otherwise other routes may match */
+  readonly is_active?: boolean
+}
+
 export type UpdateSegmentBody = {
   /** the name */
   readonly name?: string
@@ -5913,8 +6285,9 @@ export type UpdateWebhookBody = {
   readonly url?: string | null
   /**
    * email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed,
-   * email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, contact.subscribed,
-   * contact.unsubscribed, domain.verified, domain.degraded, account.paused; by default, or with *, all
+   * email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, email.received,
+   * contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, account.paused; by default, or with *,
+   * all
    */
   readonly events?: string | readonly string[] | null
   /** a description, for people */
@@ -6200,6 +6573,7 @@ export type WebhookEvent =
   | EmailComplainedEvent
   | EmailUnsubscribedEvent
   | EmailCancelledEvent
+  | EmailReceivedEvent
   | ContactSubscribedEvent
   | ContactUnsubscribedEvent
   | DomainVerifiedEvent
@@ -8345,6 +8719,146 @@ export class Mailstead {
     readonly body?: TestWebhookBody
   }, options?: CallOptions): Promise<TestWebhookAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/webhooks/{id}/test' }, input, options)
+  }
+
+  /**
+   * Create an inbound route: mail to addresses of a verified domain. Needs an Admin key with the scope
+   * `inbound:manage`. Open to people with the permission `inbound:write`.
+   */
+  createInboundRoute(input: {
+    readonly body: CreateInboundRouteBody
+  }, options?: CallOptions): Promise<InboundRouteAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/inbound/routes' }, input, options)
+  }
+
+  /**
+   * List the inbound routes of the workspace, newest first. Needs an Admin key with the scope `inbound:manage`. Open to
+   * people with the permission `inbound:read`.
+   */
+  listInboundRoutes(input: {
+    readonly query?: {
+      /** the number of the page, from 1 */
+      readonly page?: number
+      /** how many entries a page has at most */
+      readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+    }
+  } = {}, options?: CallOptions): Promise<ListInboundRoutesAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/inbound/routes' }, input, options)
+  }
+
+  /**
+   * Get an inbound route. Needs an Admin key with the scope `inbound:manage`. Open to people with the permission
+   * `inbound:read`.
+   */
+  getInboundRoute(input: {
+    readonly params: {
+      /** the id of the route */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<InboundRouteAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/inbound/routes/{id}' }, input, options)
+  }
+
+  /**
+   * Update an inbound route; omitted fields are not changed. Needs an Admin key with the scope `inbound:manage`. Open
+   * to people with the permission `inbound:write`.
+   */
+  updateInboundRoute(input: {
+    readonly params: {
+      /** the id of the route */
+      readonly id: string
+    }
+    readonly body?: UpdateInboundRouteBody
+  }, options?: CallOptions): Promise<InboundRouteAnswer> {
+    return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/inbound/routes/{id}' }, input, options)
+  }
+
+  /**
+   * Delete an inbound route; the mail that it received stays. Needs an Admin key with the scope `inbound:manage`. Open
+   * to people with the permission `inbound:write`.
+   */
+  deleteInboundRoute(input: {
+    readonly params: {
+      /** the id of the route */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/inbound/routes/{id}' }, input, options)
+  }
+
+  /**
+   * List the emails that inbound routes received, newest first. Needs an Admin key with the scope `inbound:manage`.
+   * Open to people with the permission `inbound:read`.
+   */
+  listReceivedEmails(input: {
+    readonly query?: {
+      /** the number of the page, from 1 */
+      readonly page?: number
+      /** how many entries a page has at most */
+      readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+      /** only those of this route */
+      readonly route_id?: string
+      /** the guide on inbound mail lists the rules */
+      readonly spam_verdict?: "clean" | "suspicious" | "spam"
+    }
+  } = {}, options?: CallOptions): Promise<ListReceivedEmailsAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/inbound/emails' }, input, options)
+  }
+
+  /**
+   * Get a received email: its parts, attachments, authentication and spam verdict. Needs an Admin key with the scope
+   * `inbound:manage`. Open to people with the permission `inbound:read`.
+   */
+  getReceivedEmail(input: {
+    readonly params: {
+      /** the id of the received email */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<GetReceivedEmailAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/inbound/emails/{id}' }, input, options)
+  }
+
+  /**
+   * Delete a received email with its attachments; webhooks that wait are sent without its content. Needs an Admin key
+   * with the scope `inbound:manage`. Open to people with the permission `inbound:write`.
+   */
+  deleteReceivedEmail(input: {
+    readonly params: {
+      /** the id of the received email */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<void> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/inbound/emails/{id}' }, input, options)
+  }
+
+  /**
+   * Download a received email, byte for byte. Needs an Admin key with the scope `inbound:manage`. Open to people with
+   * the permission `inbound:read`.
+   */
+  getReceivedEmailSource(input: {
+    readonly params: {
+      /** the id of the received email */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<string> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/inbound/emails/{id}/source' }, input, options)
+  }
+
+  /**
+   * Send the webhook of a received email again, as a new event to all endpoints of now. Needs an Admin key with the
+   * scope `inbound:manage`. Open to people with the permission `inbound:write`.
+   */
+  replayReceivedEmail(input: {
+    readonly params: {
+      /** the id of the received email */
+      readonly id: string
+    }
+  }, options?: CallOptions): Promise<PlainAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/inbound/emails/{id}/replay' }, input, options)
   }
 
   /**

@@ -1,5 +1,5 @@
 /** Inbound SMTP: bounces, complaints and unsubscribe mail. */
-import { count, port, text } from './readers.ts'
+import { count, days, port, text } from './readers.ts'
 import { optional, setting } from './setting.ts'
 
 export const inboundSettings = {
@@ -17,6 +17,40 @@ export const inboundSettings = {
     default: '1000',
     description: 'Connections that one process accepts on the inbound port. One network may open a fifth of them.',
     guide: 'bounces-and-complaints',
+  }),
+  inboundMaxMessageBytes: setting({
+    env: 'INBOUND_MAX_MESSAGE_BYTES',
+    read: count,
+    default: '52428800',
+    unit: 'bytes',
+    description:
+      'Largest message at the inbound port, which EHLO announces as SIZE. A bounce may return a complete message of ' +
+      'yours, so do not set it below MAX_MESSAGE_BYTES.',
+    guide: 'inbound-mail',
+  }),
+  inboundDailyEmails: setting({
+    env: 'INBOUND_DAILY_EMAILS',
+    read: count,
+    default: '50000',
+    description: 'Mails that the inbound routes of one workspace accept on a day (UTC). Further ones are deferred.',
+    guide: 'inbound-mail',
+  }),
+  inboundStoredMb: setting({
+    env: 'INBOUND_STORED_MB',
+    read: count,
+    default: '5120',
+    unit: 'MiB',
+    description:
+      'Mail of one workspace that the inbound routes accept within INBOUND_RETENTION_DAYS. Further mail is deferred.',
+    guide: 'inbound-mail',
+  }),
+  inboundRetentionDays: setting({
+    env: 'INBOUND_RETENTION_DAYS',
+    read: days(1),
+    default: '30',
+    unit: 'days',
+    description: 'How long mail that inbound routes received is stored, with its attachments.',
+    guide: 'inbound-mail',
   }),
   bounceDomain: optional({
     env: 'BOUNCE_DOMAIN',

@@ -5,6 +5,7 @@ import { createPostmasterLimit } from './postmaster-limit.ts'
 import { createConnectionsPerNetwork } from '#mta/smtp-server/connections-per-network.ts'
 import { createTrackingTokens } from '#src/tracking/tokens.ts'
 import { createEncryption } from '#src/crypto/encryption.ts'
+import type { RouteDirectory } from './route-directory.ts'
 import { findQuotedReturnPath, resolveTarget } from './inbound-target.ts'
 
 const mac = (data: Buffer): Buffer => createHmac('sha256', 'key').update(data).digest()
@@ -14,11 +15,22 @@ const [token = ''] = path.split('@')
 const tokens = createTrackingTokens(createEncryption(Buffer.alloc(32, 7)))
 const unsubscribe = `u-${tokens.mailbox({ contactId: recipient.messageId, audienceId: null })}`
 const mailFromNames = { isVerified: (name: string) => Promise.resolve(name === 'bounce.customer.example') }
+const routed = {
+  routeId: recipient.messageId,
+  workspaceId: recipient.messageId,
+  action: 'webhook',
+  recipient: 'routed@customer.example',
+} as const
+const routes: RouteDirectory = {
+  find: (address) =>
+    Promise.resolve(address.startsWith('routed@') ? routed : address.startsWith('full@') ? 'full' : null),
+}
 const deps = {
   config: { bounceDomain: 'bounces.example', serverName: 'mta.example' },
   macs: [mac],
   tokens,
   mailFromNames,
+  routes,
 }
 
 describe('inbound addresses', () => {
@@ -45,6 +57,9 @@ describe('inbound addresses', () => {
     ['postmaster@other.example', null],
     ['__proto__@mta.example', null],
     ['constructor@mta.example', null],
+    ['routed@customer.example', 'routed'],
+    ['full@customer.example', 'full'],
+    ['other@customer.example', null],
     ['', null],
     ['@', null],
     [`u-${token.slice(2)}@bounces.example`, null],

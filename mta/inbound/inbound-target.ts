@@ -1,6 +1,7 @@
 /**
  * The addresses that the inbound port accepts: return-paths and unsubscribe addresses that we issued, the addresses for
- * complaints and TLS reports, and postmaster. RCPT rejects every other address before any data arrives. A MAC protects
+ * complaints and TLS reports, postmaster, and those of inbound routes. RCPT rejects every other address before any data
+ * arrives. A MAC protects
  * each token, so mail to a forged address is never stored. A return-path counts only at a domain where this server
  * issues them: the bounce domain, its own name, and verified MAIL FROM names.
  */
@@ -10,6 +11,7 @@ import { TLS_REPORT_LOCAL } from '#src/tls-reports/received-queue.ts'
 import { UNSUBSCRIBE_PREFIX } from '#src/tracking/links.ts'
 import type { MailFromNames } from './mail-from-names.ts'
 import type { MailboxRef, TrackingTokens } from '#src/tracking/tokens.ts'
+import type { RouteDirectory, RoutedRecipient } from './route-directory.ts'
 
 export type InboundTarget =
   /** The token names the recipient. */
@@ -22,6 +24,10 @@ export type InboundTarget =
   | { readonly kind: 'tls-report' }
   /** RFC 5321 4.5.1 */
   | { readonly kind: 'postmaster' }
+  /** An inbound route of a workspace. */
+  | { readonly kind: 'routed'; readonly to: RoutedRecipient }
+  /** Its workspace accepts no more mail now. */
+  | { readonly kind: 'full' }
 
 /** Role addresses at the bounce domain and at the name of this server. */
 const ROLES: ReadonlyMap<string, 'complaint' | 'tls-report' | 'postmaster'> = new Map([
@@ -37,10 +43,19 @@ export interface InboundTargetDeps {
   readonly macs: readonly Mac[]
   readonly tokens: Pick<TrackingTokens, 'readMailbox'>
   readonly mailFromNames: MailFromNames
+  readonly routes: RouteDirectory
 }
 
 /** Returns null for an address that this server does not accept. */
-export async function resolveTarget(
+export async function resolveTarget(address: string, deps: InboundTargetDeps): Promise<InboundTarget | null> {
+  const issued = await resolveIssued(address, deps)
+  if (issued !== null) return issued
+  const to = await deps.routes.find(address)
+  return to === null ? null : to === 'full' ? { kind: 'full' } : { kind: 'routed', to }
+}
+
+/** An address of this server itself. */
+async function resolveIssued(
   address: string,
   { config, macs, tokens, mailFromNames }: InboundTargetDeps,
 ): Promise<InboundTarget | null> {

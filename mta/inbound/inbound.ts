@@ -1,15 +1,18 @@
 /**
- * The inbound role: accepts bounces, complaints, TLS reports and unsubscribe mail at the inbound port and applies them.
- * Accepting and applying are separate steps: 250 means that the report is stored. Any inbound process applies stored
- * reports later, also after a crash. Unsubscribe mail is the exception: it is applied before the 250.
+ * The inbound role: accepts bounces, complaints, TLS reports, unsubscribe mail and mail to inbound routes at the
+ * inbound port and applies them. Accepting and applying are separate steps: 250 means that the mail is stored. Any
+ * inbound process applies what is stored later, also after a crash. Unsubscribe mail is the exception: it is applied
+ * before the 250.
  */
+import type { Batcher } from '#src/concurrency/batcher.ts'
 import { createDebouncedRunner, type DebouncedRunner } from '#src/concurrency/debounced-runner.ts'
 import { digestsFor } from '#src/crypto/encryption.ts'
 import type { Context } from '#src/context.ts'
+import type { Mac } from '#src/mail/verp.ts'
 import { isDatabaseAway, isTransactionConflict } from '#src/stores/db.ts'
-import { createAttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
+import { type AttemptLimiter, createAttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import { createRegistry, type MetricRegistry } from '#src/metrics/registry.ts'
-import { createTrackingTokens } from '#src/tracking/tokens.ts'
+import { createTrackingTokens, type TrackingTokens } from '#src/tracking/tokens.ts'
 import { loadServerCertificate, watchServerCertificate } from '#mta/smtp-server/server-certificate.ts'
 import type { OpenPort } from '#mta/smtp-server/listener.ts'
 import type { Certificate } from '#mta/smtp-server/self-signed-certificate.ts'
@@ -18,6 +21,9 @@ import { applyDueReports, type ReportProcessorDeps } from './report-processor.ts
 import { createPostmasterLimit } from './postmaster-limit.ts'
 import { type IncomingMail, openInboundPort, startInboundListener } from './listener.ts'
 import { createMailFromNames } from './mail-from-names.ts'
+import { createReceivedMailParser, processReceivedMail } from './received-mail-processor.ts'
+import { type ArrivedMail, createReceivedMailBatcher } from './received-mail-store.ts'
+import { createRouteDirectory, type RoutedRecipient } from './route-directory.ts'
 import { createReportParser } from './report-parser.ts'
 import { createRecentReportCache } from './recent-report-cache.ts'
 import { type ReceivedReport, createReportBatcher } from './report-store.ts'
@@ -65,6 +71,48 @@ export async function startInbound(
   const tlsReportPolling = startPolling(ctx, () => processTlsReports(ctx, tlsReportParser, registry))
   const attempts = createAttemptLimiter(ctx.redis, ctx.clock)
   const reportBatcher = createReportBatcher(ctx, recent, () => reportPolling.schedule(0))
+  const mailParser = createReceivedMailParser(ctx.config)
+  const mailPolling = startPolling(ctx, () => processReceivedMail(ctx, mailParser, registry))
+  const mailBatcher = createReceivedMailBatcher(ctx, () => mailPolling.schedule(0))
+  const pollings = [reportPolling, tlsReportPolling, mailPolling]
+  const stopPolling = (): Promise<unknown> => Promise.all(pollings.map((polling) => polling.stop()))
+  const acceptByTarget = createAcceptance(ctx, { attempts, tokens, macs, reportBatcher, mailBatcher, tlsReportPolling })
+  const accept = async (incoming: IncomingMail): Promise<void> => {
+    await acceptByTarget(incoming)
+    registry.add('mailstead_inbound_messages_total', [incoming.target.kind])
+  }
+  const [mailFromNames, routes] = [createMailFromNames(ctx), createRouteDirectory(ctx)]
+  const deps = { ctx, macs, tokens, mailFromNames, routes, certificate, open, accept }
+  const listener = await startInboundListener(deps).catch(async (error: unknown) => {
+    await stopPolling()
+    throw error
+  })
+  const certificates = watchServerCertificate({ ctx, initial: certificate, onChange: listener.updateCertificate })
+  return {
+    port: listener.port,
+    refuseConnections: (isRefused) => listener.refuseConnections(isRefused),
+    stop: async () => {
+      await certificates.stop()
+      await listener.stop()
+      await Promise.all([reportBatcher.drain(), mailBatcher.drain()])
+      await stopPolling()
+      await Promise.all([parser.stop(), tlsReportParser.stop(), mailParser.stop()])
+    },
+  }
+}
+
+interface AcceptanceDeps {
+  readonly attempts: AttemptLimiter
+  readonly tokens: TrackingTokens
+  readonly macs: readonly Mac[]
+  readonly reportBatcher: Batcher<ReceivedReport, null>
+  readonly mailBatcher: Batcher<ArrivedMail, string | null>
+  readonly tlsReportPolling: DebouncedRunner
+}
+
+/** Accepts a mail by the kind of its recipient. It resolves when the mail is committed; it may throw a ReplyError. */
+function createAcceptance(ctx: Context, deps: AcceptanceDeps): (incoming: IncomingMail) => Promise<void> {
+  const { attempts, tokens, macs, reportBatcher, mailBatcher, tlsReportPolling } = deps
   const postmasterLimit = createPostmasterLimit(() => ctx.clock.now())
   const recipientOf = ({ target, raw }: IncomingMail): ReceivedReport['recipient'] => {
     if (target.kind === 'return-path') return target
@@ -80,33 +128,16 @@ export async function startInbound(
       throw new ReplyError(452, '4.3.1 Too many messages to postmaster, try again later')
     await reportBatcher.add({ ...incoming, recipient })
   }
-  const acceptByTarget = (incoming: IncomingMail): Promise<void> => {
+  const acceptRouted = async (to: RoutedRecipient, incoming: IncomingMail): Promise<void> => {
+    if (to.action === 'drop') return
+    const id = await mailBatcher.add({ ...incoming, ...to })
+    if (id === null) throw new ReplyError(550, '5.7.1 This server accepts no mail for this address')
+  }
+  return (incoming) => {
     const { target } = incoming
     if (target.kind === 'unsubscribe') return acceptUnsubscribe(ctx, { attempts, tokens }, target.ref, incoming)
+    if (target.kind === 'routed') return acceptRouted(target.to, incoming)
     return target.kind === 'tls-report' ? acceptTlsReport(incoming) : acceptReport(incoming)
-  }
-  const accept = async (incoming: IncomingMail): Promise<void> => {
-    await acceptByTarget(incoming)
-    registry.add('mailstead_inbound_messages_total', [incoming.target.kind])
-  }
-  const mailFromNames = createMailFromNames(ctx)
-  const listener = await startInboundListener({ ctx, macs, tokens, mailFromNames, certificate, open, accept }).catch(
-    async (error: unknown) => {
-      await Promise.all([reportPolling.stop(), tlsReportPolling.stop()])
-      throw error
-    },
-  )
-  const certificates = watchServerCertificate({ ctx, initial: certificate, onChange: listener.updateCertificate })
-  return {
-    port: listener.port,
-    refuseConnections: (isRefused) => listener.refuseConnections(isRefused),
-    stop: async () => {
-      await certificates.stop()
-      await listener.stop()
-      await reportBatcher.drain()
-      await Promise.all([reportPolling.stop(), tlsReportPolling.stop()])
-      await Promise.all([parser.stop(), tlsReportParser.stop()])
-    },
   }
 }
 

@@ -1,8 +1,8 @@
 /**
- * The inbound port: an SMTP server for returned mail only. RCPT validates each recipient (inbound-target.ts). The
- * server stores the beginning of a mail, which holds the report, and discards the rest, so it also accepts a bounce
- * with a large original. 250 after the final dot means that the report is committed. While PostgreSQL is unavailable
- * the reply is 451, and the sender retries.
+ * The inbound port: an SMTP server for returned mail and for mail to inbound routes. RCPT validates each recipient
+ * (inbound-target.ts). Of returned mail the server stores the beginning, which holds the report, and discards the rest,
+ * so it also accepts a bounce with a large original; routed mail is stored as a whole. 250 after the final dot means
+ * that the mail is committed. While PostgreSQL is unavailable the reply is 451, and the sender retries.
  *
  * Bare CR, bare LF and NUL are accepted as they are: this mail is never sent on, and old servers write such bounces.
  * Connections are limited in total and per network. A client that is idle for one minute, or connected for fifteen, is
@@ -29,6 +29,8 @@ import { ReplyError } from '#mta/smtp-server/reply.ts'
 import { createConnectionsPerNetwork, type ConnectionsPerNetwork } from '#mta/smtp-server/connections-per-network.ts'
 import { resolveTarget, type InboundTarget } from './inbound-target.ts'
 import type { MailFromNames } from './mail-from-names.ts'
+import { createMessageReader, REPORT_OCTETS, type MessageReader } from './message-reader.ts'
+import type { RouteDirectory } from './route-directory.ts'
 
 export interface InboundListener {
   readonly port: number
@@ -45,9 +47,11 @@ export interface IncomingMail {
   readonly target: InboundTarget
   readonly mailFrom: string
   readonly peer: string
+  readonly helo: string
+  readonly isTls: boolean
   /** Octets received. */
   readonly size: number
-  /** The first STORED_OCTETS of them. */
+  /** All of them for an inbound route, otherwise the first REPORT_OCTETS. */
   readonly raw: Buffer
 }
 
@@ -56,6 +60,7 @@ export interface InboundListenerDeps {
   readonly macs: readonly Mac[]
   readonly tokens: Pick<TrackingTokens, 'readMailbox'>
   readonly mailFromNames: MailFromNames
+  readonly routes: RouteDirectory
   readonly certificate: Certificate
   /** INBOUND_PORT, or what replaces it. */
   readonly open: OpenPort
@@ -63,9 +68,6 @@ export interface InboundListenerDeps {
   accept(incoming: IncomingMail): Promise<void>
 }
 
-const STORED_OCTETS = 128 * 1024
-/** A bounce may return the largest possible message, encoded a second time. */
-const MAX_MESSAGE_OCTETS = 100 * 1024 * 1024
 const MAX_RECIPIENTS = 20
 const IDLE_MS = 60_000
 const MAX_CONNECTION_MS = 15 * 60_000
@@ -94,7 +96,7 @@ export async function startInboundListener(deps: InboundListenerDeps): Promise<I
   const { port, handle } = deps.open
   server.listen(handle)
   await once(server.server, 'listening')
-  deps.ctx.log.info({ port }, 'inbound port is listening for bounces and complaints')
+  deps.ctx.log.info({ port }, 'inbound port is listening for bounces, complaints and routed mail')
   return {
     port,
     updateCertificate: (certificate) => server.updateSecureContext(certificate),
@@ -112,12 +114,14 @@ export async function startInboundListener(deps: InboundListenerDeps): Promise<I
 
 function createServer(deps: InboundListenerDeps, connections: Connections, admit: PeerOptions['admit']): SMTPServer {
   const { config, log } = deps.ctx
+  const reader = createMessageReader(config.inboundMaxMessageBytes)
   const options: SMTPServerOptions = {
     ...serverOptions(deps),
     onMailFrom: (address, _session, reply) => reply(validateMailParameters(address)),
     onRcptTo: ({ address }, session, reply) =>
       void validateRecipient(deps, address, session).then((error) => reply(error), reply),
-    onData: (stream, session, reply) => void acceptMail(deps, stream, session).then((text) => reply(null, text), reply),
+    onData: (stream, session, reply) =>
+      void acceptMail(deps, reader, { stream, session }).then((text) => reply(null, text), reply),
     onClose: ({ remoteAddress, remotePort }) => connections.release(`${remoteAddress}:${remotePort}`),
   }
   const server = new PromptServer(options, { proxyNetworks: config.proxyProtocolNetworks, log, admit })
@@ -126,8 +130,8 @@ function createServer(deps: InboundListenerDeps, connections: Connections, admit
 }
 
 function targetDeps(deps: InboundListenerDeps): Parameters<typeof resolveTarget>[1] {
-  const { ctx, macs, tokens, mailFromNames } = deps
-  return { config: ctx.config, macs, tokens, mailFromNames }
+  const { ctx, macs, tokens, mailFromNames, routes } = deps
+  return { config: ctx.config, macs, tokens, mailFromNames, routes }
 }
 
 async function validateRecipient(
@@ -136,11 +140,12 @@ async function validateRecipient(
   { remoteAddress: peer }: SMTPServerSession,
 ): Promise<ReplyError | null> {
   try {
-    return (await resolveTarget(address, targetDeps(deps))) === null ? UNKNOWN_RECIPIENT : null
+    const target = await resolveTarget(address, targetDeps(deps))
+    return target === null ? UNKNOWN_RECIPIENT : target.kind === 'full' ? FULL : null
   } catch (error) {
     deps.ctx.log[isDatabaseAway(error) ? 'warn' : 'error'](
       { err: error, peer },
-      'failed to check a return-path; the sender got 451 and retries',
+      'failed to check a recipient; the sender got 451 and retries',
     )
     return STORAGE_FAILURE
   }
@@ -158,7 +163,7 @@ function serverOptions({ ctx: { config }, certificate }: InboundListenerDeps): S
     logger: false,
     // our replies contain their own enhanced codes; smtp-server would prepend a second one
     hideENHANCEDSTATUSCODES: true,
-    size: MAX_MESSAGE_OCTETS,
+    size: config.inboundMaxMessageBytes,
     maxRecipients: MAX_RECIPIENTS,
     maxClients: config.inboundConnections,
     socketTimeout: IDLE_MS,
@@ -167,10 +172,8 @@ function serverOptions({ ctx: { config }, certificate }: InboundListenerDeps): S
 }
 
 /** RFC 3463 3.8: this port relays to nobody. */
-const UNKNOWN_RECIPIENT = new ReplyError(
-  550,
-  '5.7.1 This server accepts only bounces and complaints for addresses it issued',
-)
+const UNKNOWN_RECIPIENT = new ReplyError(550, '5.7.1 This server accepts no mail for this address')
+const FULL = new ReplyError(452, '4.2.2 The recipient has received too much mail, try again later')
 const STORAGE_FAILURE = new ReplyError(451, '4.3.0 Temporary storage failure, try again later')
 /** MAIL parameters that our EHLO offers: RFC 1870, RFC 6152, RFC 6531. */
 const MAIL_PARAMETERS: readonly string[] = ['SIZE', 'BODY', 'SMTPUTF8']
@@ -222,39 +225,45 @@ function createConnections(peers: ConnectionsPerNetwork): Connections {
   }
 }
 
+interface ReceivedData {
+  readonly stream: SMTPServerDataStream
+  readonly session: SMTPServerSession
+}
+
 /** Reads one mail and commits it for each recipient. Returns the text of the 250; throws a ReplyError otherwise. */
 async function acceptMail(
   deps: InboundListenerDeps,
-  stream: SMTPServerDataStream,
-  session: SMTPServerSession,
+  reader: MessageReader,
+  { stream, session }: ReceivedData,
 ): Promise<string> {
-  const { raw, size } = await readStream(stream)
-  const { mailFrom, rcptTo } = session.envelope
-  const common = { mailFrom: mailFrom === false ? '' : mailFrom.address, peer: session.remoteAddress, size, raw }
   try {
-    const resolved = await Promise.all(rcptTo.map(({ address }) => resolveTarget(address, targetDeps(deps))))
-    const targets = resolved.filter((target) => target !== null)
-    await Promise.all(targets.map((target) => deps.accept({ ...common, target })))
-    return '2.6.0 Accepted'
+    const { mailFrom, rcptTo } = session.envelope
+    const resolving = Promise.all(rcptTo.map(({ address }) => resolveTarget(address, targetDeps(deps))))
+    // a failure is reported after the data, as the protocol demands
+    const found = await resolving.catch(() => [])
+    const isRouted = found.some((target) => target?.kind === 'routed')
+    return await reader.read(stream, isRouted, async ({ raw, size }) => {
+      const targets = (await resolving).filter((target) => target !== null)
+      if (targets.some(({ kind }) => kind === 'full')) throw FULL
+      const common = {
+        mailFrom: mailFrom === false ? '' : mailFrom.address,
+        peer: session.remoteAddress,
+        helo: session.hostNameAppearsAs,
+        isTls: session.secure,
+        size,
+      }
+      const report = raw.subarray(0, REPORT_OCTETS)
+      await Promise.all(
+        targets.map((target) => deps.accept({ ...common, target, raw: target.kind === 'routed' ? raw : report })),
+      )
+      return '2.6.0 Accepted'
+    })
   } catch (error) {
     if (error instanceof ReplyError) throw error
     deps.ctx.log[isDatabaseAway(error) ? 'warn' : 'error'](
-      { err: error, peer: common.peer },
-      'failed to store a report; the sender got 451 and retries',
+      { err: error, peer: session.remoteAddress },
+      'failed to store a mail; the sender got 451 and retries',
     )
     throw STORAGE_FAILURE
   }
-}
-
-async function readStream(stream: SMTPServerDataStream): Promise<{ raw: Buffer; size: number }> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    // a subarray would keep the whole chunk in memory
-    if (size < STORED_OCTETS)
-      chunks.push(size + chunk.length <= STORED_OCTETS ? chunk : Buffer.from(chunk.subarray(0, STORED_OCTETS - size)))
-    size += chunk.length
-  }
-  if (stream.sizeExceeded) throw new ReplyError(552, '5.3.4 Message too big')
-  return { raw: Buffer.concat(chunks), size }
 }

@@ -5,8 +5,8 @@
 import { parentPort } from 'node:worker_threads'
 import { parseReport, type ParsedReport } from '#mta/classify/report.ts'
 
-export interface ParseRequest {
-  readonly mails: readonly Uint8Array[]
+export interface ParseRequest<I = Uint8Array> {
+  readonly mails: readonly I[]
 }
 /**
  * The next results in the order of the request. An empty first response means that the thread is ready. Null: parsing

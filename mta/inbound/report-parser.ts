@@ -8,9 +8,9 @@ import type { ParsedReport } from '#mta/classify/report.ts'
 import { THREAD_ENV, THREAD_OPTIONS } from '#src/platform/thread-env.ts'
 import type { ParseResponse, ParseRequest } from './report-parser-thread.ts'
 
-export interface ReportParser<T = ParsedReport> {
+export interface ReportParser<T = ParsedReport, I = Buffer> {
   /** One result for each mail, in order; null where the mail could not be parsed. */
-  parse(raws: readonly Buffer[]): Promise<(T | null)[]>
+  parse(mails: readonly I[]): Promise<(T | null)[]>
   stop(): Promise<void>
 }
 
@@ -26,20 +26,24 @@ export interface ReportParserOptions {
   /** The module that the thread runs. */
   readonly file?: URL
   readonly workerData?: unknown
+  /** Limit of the memory of the thread, without the octets of mails. */
+  readonly memoryMb?: number
 }
 
-export function createReportParser<T = ParsedReport>({
+export function createReportParser<T = ParsedReport, I = Buffer>({
   timeoutMs = TIMEOUT_MS,
   file = THREAD,
   workerData,
-}: ReportParserOptions = {}): ReportParser<T> {
+  memoryMb = RESOURCE_LIMITS.maxOldGenerationSizeMb,
+}: ReportParserOptions = {}): ReportParser<T, I> {
   let thread: Worker | null = null
   let isStopped = false
   let startError: Error | null = null
 
   function start(): Worker {
     const execArgv = [...THREAD_OPTIONS]
-    const worker = new Worker(file, { resourceLimits: RESOURCE_LIMITS, env: THREAD_ENV, execArgv, workerData })
+    const resourceLimits = { ...RESOURCE_LIMITS, maxOldGenerationSizeMb: memoryMb }
+    const worker = new Worker(file, { resourceLimits, env: THREAD_ENV, execArgv, workerData })
     worker.on('exit', () => {
       if (thread === worker) thread = null
     })
@@ -51,7 +55,7 @@ export function createReportParser<T = ParsedReport>({
   }
 
   /** Returns fewer results than mails if the thread died while parsing one of them. */
-  async function parseSome(mails: readonly Buffer[]): Promise<(T | null)[]> {
+  async function parseSome(mails: readonly I[]): Promise<(T | null)[]> {
     const isNew = thread === null
     const firstMs = isNew ? START_TIMEOUT_MS : timeoutMs
     startError = null
@@ -93,7 +97,7 @@ interface ParseTimeouts {
  */
 async function collectReports<T>(
   worker: Worker,
-  mails: readonly Buffer[],
+  mails: readonly unknown[],
   { firstMs, nextMs }: ParseTimeouts,
 ): Promise<(T | null)[] | null> {
   const reports: (T | null)[] = []
@@ -110,7 +114,7 @@ async function collectReports<T>(
   const end = (): void => resolve(null)
   worker.on('message', receive).once('exit', end)
   worker.ref()
-  worker.postMessage({ mails } satisfies ParseRequest, [])
+  worker.postMessage({ mails } satisfies ParseRequest<unknown>, [])
   await promise
   clearTimeout(timer)
   worker.off('message', receive).off('exit', end)

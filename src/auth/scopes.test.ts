@@ -34,6 +34,7 @@ describe('scopes', () => {
       'api-keys:create',
       'api-keys:manage',
       'webhooks:manage',
+      'inbound:manage',
       'suppressions:manage',
       'accounts:manage',
       'campaigns:manage',

@@ -17,6 +17,7 @@ export const SCOPES = {
   'api-keys:create': 'create sending keys tied to a verified domain',
   'api-keys:manage': 'list, rotate and revoke the API keys of the workspace',
   'webhooks:manage': 'create, list, change and delete webhook endpoints',
+  'inbound:manage': 'manage inbound routes, and read, replay and delete received mail',
   'suppressions:manage': 'list, add, remove, import and export suppressed addresses',
   'accounts:manage': 'connect, list, change, test and remove accounts that mail leaves through',
   'campaigns:manage': 'create, list, change and delete campaigns',

@@ -41,6 +41,8 @@ const ROWS = {
   'unsubscribe-pace': { keys: ['api'] },
   'view-pace': { keys: ['api'] },
   'tls-reports-pace': { keys: ['inbound', 'api'] },
+  // links to attachments of received mail: the inbound role makes them, the api verifies them
+  'received-file': { keys: ['inbound', 'api'] },
   'acme-account': { keys: ['worker'] },
   // private keys of certificates: the worker requests them, and can read none of them later
   'certificate-web': { keys: ['api'], seal: ['worker'] },

@@ -7,7 +7,7 @@ const SUBJECTS: Readonly<Record<EventTypeRow['raisedBy'], RegExp>> = {
   transition: /^email\./,
   tracking: /^email\./,
   report: /^email\./,
-  change: /^(contact|domain|account)\./,
+  change: /^(contact|domain|account)\.|^email\.received$/,
 }
 
 describe('the catalogue of events', () => {

@@ -10,7 +10,7 @@ export interface EventTypeRow {
   /**
    * The code that raises it: a transition of a recipient (`src/messages/state.ts`), the tracking of opens and clicks
    * (`src/tracking/hit-recorder.ts`), a report about a recipient (`src/messages/recipient-events.ts`), or a change of a
-   * contact, domain or account (`src/events/raise.ts`).
+   * contact, domain or account, or mail that was received (`src/events/raise.ts`).
    */
   readonly raisedBy: 'transition' | 'tracking' | 'report' | 'change'
   /** Fields of the event's data that also stand at the top of the body; null where the data has no such field. */
@@ -34,6 +34,54 @@ const BOUNCE = {
   bounce_message: { type: 'text', meaning: 'the words of the remote server' },
 } as const satisfies Record<string, EventField>
 const ACCEPTED = { code: 250, reply: '2.0.0 Ok: queued' }
+
+const RECEIVED = {
+  received_email_id: '01980000-0000-7000-8000-000000000000',
+  route_id: '01980000-0000-7000-8000-000000000001',
+  received_at: '2031-01-02T03:04:05.000Z',
+  mail_from: 'anna@example.org',
+  tag: null,
+  peer: '192.0.2.1',
+  helo: 'mail.example.org',
+  is_tls: true,
+  size: 812,
+  is_unreadable: false,
+  from: { address: 'anna@example.org', name: 'Anna' },
+  to: [{ address: 'support@example.com', name: null }],
+  cc: [],
+  reply_to: [],
+  subject: 'A question',
+  date: '2031-01-02T03:04:00.000Z',
+  header_message_id: '<1@example.org>',
+  in_reply_to: null,
+  references: [],
+  headers: [{ name: 'Subject', value: 'A question' }],
+  text: 'Hello',
+  html: null,
+  is_truncated: false,
+  is_automatic: false,
+  attachments: [
+    {
+      n: 1,
+      filename: 'note.txt',
+      content_type: 'text/plain',
+      content_id: null,
+      disposition: 'attachment',
+      size: 5,
+      content_base64: 'SGVsbG8=',
+      url: 'https://mail.example.com/inbound-files/AZgAAA…',
+    },
+  ],
+  authentication: {
+    spf: { result: 'pass', domain: 'example.org' },
+    dkim: [{ result: 'pass', domain: 'example.org', selector: 's1', is_aligned: true }],
+    dmarc: { result: 'pass', domain: 'example.org', policy: 'reject' },
+    arc: { result: 'none', domain: null },
+  },
+  spam: { verdict: 'clean', score: 0, reasons: [] },
+  source_url: 'https://mail.example.com/inbound-files/AZgAAA…',
+  links_expire_at: '2031-02-01T03:04:05.000Z',
+}
 
 export const EVENT_TYPES = {
   'email.queued': {
@@ -113,6 +161,12 @@ export const EVENT_TYPES = {
     meaning: 'The message was cancelled before it left.',
     fields: {},
     sample: {},
+  },
+  'email.received': {
+    raisedBy: 'change',
+    meaning: 'An inbound route received a mail. A webhook has its content; the event feed has its id only.',
+    fields: {},
+    sample: RECEIVED,
   },
   'contact.subscribed': {
     raisedBy: 'change',

@@ -132,6 +132,12 @@ export function payloadOf(event: ReportedEvent): string {
   return JSON.stringify(payloadObject(event))
 }
 
+/** Of an event without a message: addresses, or objects with an address (received mail). */
+function addressesOf(list: unknown): readonly unknown[] | null {
+  if (!Array.isArray(list)) return null
+  return list.map((one: unknown) => (typeof one === 'object' && one !== null && 'address' in one ? one.address : one))
+}
+
 /** The same as an object, for responses with many events. */
 export function payloadObject(event: ReportedEvent): Record<string, unknown> {
   const { message, messageId } = event
@@ -150,7 +156,7 @@ export function payloadObject(event: ReportedEvent): Record<string, unknown> {
       messageId === null ? null : `msg_${message?.createdAt.getTime() ?? timeOf(messageId)}_${hexOf(messageId)}`,
     recipient: event.recipient,
     // an event without a message may have its own
-    to: message === null ? (data['to'] ?? null) : message.to.map(({ email }) => email),
+    to: message === null ? addressesOf(data['to']) : message.to.map(({ email }) => email),
     subject: message === null ? (data['subject'] ?? null) : message.subject,
     sequence: event.sequence,
     metadata: message?.metadata ?? {},

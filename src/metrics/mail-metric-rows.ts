@@ -152,6 +152,12 @@ export const MAIL_METRICS = {
     labels: ['to'],
     by: 'inbound',
   },
+  mailstead_received_emails_total: {
+    type: 'counter',
+    help: 'Mail of inbound routes that was processed, by the action of the route and the spam verdict.',
+    labels: ['action', 'result'],
+    by: 'inbound',
+  },
   mailstead_inbound_reports_total: {
     type: 'counter',
     help: 'Bounces and complaints that were processed, by kind and result.',

@@ -170,7 +170,7 @@ async function deleteMessages(tx: Queryable, weeks: Weeks, ids: readonly string[
 }
 
 /** Deliveries of these events, and the logs with their bodies. */
-async function deleteWebhooks(tx: Queryable, eventIds: readonly string[]): Promise<void> {
+export async function deleteWebhooks(tx: Queryable, eventIds: readonly string[]): Promise<void> {
   for (const table of ['webhook_attempts', 'webhook_deliveries'])
     await tx.query(`DELETE FROM ${table} WHERE event_id = ANY ($1::uuid[])`, [eventIds])
 }

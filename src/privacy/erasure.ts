@@ -24,6 +24,7 @@ import {
   eraseListed,
   eraseLost,
 } from './erase-records.ts'
+import { eraseReceived } from './erase-received.ts'
 import { eraseEvents, eraseMessages } from './erase-messages.ts'
 import { eraseCalls, eraseReports } from './erase-unlinked.ts'
 import type { ErasureSlice, Person, SliceResult } from './person.ts'
@@ -38,6 +39,7 @@ const STEPS: Readonly<Record<string, ErasureSlice>> = {
   calls: eraseCalls,
   reports: eraseReports,
   captured: eraseCaptured,
+  received: eraseReceived,
   lost: eraseLost,
   imports: eraseImportErrors,
   audit: eraseAudited,

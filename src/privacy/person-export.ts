@@ -28,6 +28,20 @@ interface Section {
   readonly readsAll?: boolean
 }
 
+/** Mail that the person sent to the workspace, by the From address, then by the envelope sender. */
+const RECEIVED = (column: string, others: string): string => sql`
+  SELECT e.${column} AS address,
+    to_jsonb(e) - '{workspace_id,raw,due_at,tries}'::text[]
+    || jsonb_build_object('raw_base64', encode(e.raw, 'base64')) AS data
+  FROM ${spelled({
+    table: 'received_emails',
+    as: 'e',
+    column,
+    indexed: column === 'mail_from' ? 'lower(t.mail_from) COLLATE "C"' : `t.${column}`,
+    where: others,
+  })}
+`
+
 const SECTIONS: readonly Section[] = [
   {
     kind: 'contact',
@@ -87,6 +101,8 @@ const SECTIONS: readonly Section[] = [
       WHERE b.workspace_id = $1 AND ${matches('b.rcpt_to', 2)}
     `,
   },
+  { kind: 'received_email', text: RECEIVED('from_address', 'true') },
+  { kind: 'received_email', text: RECEIVED('mail_from', 't.from_address <> lower(t.mail_from)') },
 ]
 
 const SLICE = 50

@@ -48,6 +48,8 @@ import_chunks: deleted; src/imports/purge-imports.ts
 import_seen: deleted; src/imports/purge-imports.ts
 imports: deleted; worker/housekeeping.ts
 inbound_reports: deleted; worker/housekeeping.ts
+received_emails: deleted; src/inbound-mail/received-emails.ts
+inbound_usage: deleted; src/inbound-mail/received-emails.ts
 learned_limits: deleted; src/shaping/learned-limits.ts
 leases: deleted; worker/dead-leases.ts
 let_go: deleted; worker/resume-suspended.ts
@@ -107,6 +109,8 @@ list_snapshot_blocks: objects; parts of a snapshot, deleted with it
 member_listings: objects; positions in a snapshot, deleted with it
 member_snapshot_blocks: objects; parts of a snapshot, deleted with it
 memberships: objects; contacts of an audience
+inbound_routes: objects; they are created by customers
+received_attachments: objects; parts of a received email, deleted with it
 removed_domains: objects; one for each domain that a customer removed, until it adds it again
 retention_rules: objects; one for a plan or a workspace
 segments: objects; they are created by customers

@@ -5,9 +5,9 @@
  * the others. Within an endpoint the order is by due time. All times are PostgreSQL's own, so the clocks of several
  * machines need not agree.
  *
- * Three more statements load what the claimed rows need: the events and their messages, for a body that is built once
- * for all endpoints, and the current state of each endpoint. A deleted event, or an endpoint whose secret cannot be
- * decrypted, fails alone.
+ * More statements load what the claimed rows need: the events with their messages and received emails, for a body that
+ * is built once for all endpoints, and the current state of each endpoint. A deleted event, or an endpoint whose secret
+ * cannot be decrypted, fails alone.
  */
 import {
   addMessages,
@@ -21,6 +21,7 @@ import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { weekly } from '#src/stores/weeks.ts'
+import { addReceivedEmails } from './received-emails.ts'
 import type { SecretDecryptor, WebhookSigningKey } from './secret.ts'
 
 /**
@@ -265,7 +266,7 @@ async function loadEvents(db: Queryable, events: readonly ClaimedWebhook[]): Pro
     EVENTS.for(events.map(({ eventId }) => eventId)),
     columnsOf(events, [(e) => e.eventId, (e) => e.workspaceId, (e) => e.tx]),
   )
-  return addMessages(db, rows)
+  return addReceivedEmails(db, await addMessages(db, rows))
 }
 
 const GONE = { body: null, message: null }

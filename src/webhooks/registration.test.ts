@@ -7,7 +7,7 @@ import { readEventSelection } from './event-selection.ts'
 import { validateTargetUrl } from './target-url.ts'
 
 describe('webhook event types', () => {
-  it('are those of the API contract, and one for connected accounts', () => {
+  it('are those of the API contract, and those for connected accounts and received mail', () => {
     const email = [
       'queued',
       'scheduled',
@@ -31,6 +31,7 @@ describe('webhook event types', () => {
         'domain.verified',
         'domain.degraded',
         'account.paused',
+        'email.received',
       ].toSorted(),
     )
   })

@@ -3,6 +3,7 @@
  * the request. Every field that names an object must occur in a sample of its route, in each of its spellings;
  * tenants.test.ts checks this.
  */
+import { INBOUND_SAMPLES } from './inbound-samples.ts'
 import type { TenantIds } from './tenant-objects.ts'
 
 export interface RequestSample {
@@ -14,7 +15,7 @@ export interface RequestSample {
   readonly isFilter?: true
 }
 
-type MakeSample = (own: TenantIds) => RequestSample
+export type MakeSample = (own: TenantIds) => RequestSample
 
 const byId =
   (kind: keyof TenantIds, rest: RequestSample = {}): MakeSample =>
@@ -262,6 +263,7 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
   'get-import': [byId('import')],
   'get-import-errors': [byId('import')],
   'cancel-import': [byId('import')],
+  ...INBOUND_SAMPLES,
   'list-webhooks': [byQuery('webhook')],
   'get-webhook': [byId('webhook')],
   'update-webhook': [byId('webhook', { body: { description: 'New' } })],

@@ -7,6 +7,7 @@ export const TENANT_CHILDREN: Readonly<Record<string, string>> = {
   message_bodies: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
   attachments: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
   attempts: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
+  received_attachments: 'email_id IN (SELECT id FROM received_emails WHERE workspace_id = $1)',
   inbound_reports: 'message_id IN (SELECT id FROM messages WHERE workspace_id = $1)',
   webhook_attempts: 'endpoint_id IN (SELECT id FROM webhook_endpoints WHERE workspace_id = $1)',
   membership_changes: 'audience_id IN (SELECT id FROM audiences WHERE workspace_id = $1)',

@@ -7,12 +7,13 @@ import { assert } from 'chai'
 import { messageIdOf, newId } from '#src/platform/id.ts'
 import { storeCapturedMail } from '#src/sandbox/inbox.ts'
 import { sql } from '#src/stores/sql.ts'
+import { createInboundMail, type InboundObjects } from './inbound-samples.ts'
 import { listOf, textOf, type Json, type Tenant, type TestApi } from './api.ts'
 
 export const MARKER = 'zzmarkzz'
 
 /** What an id can be of. Each has all the spellings that a client may know. */
-export interface TenantObjects {
+export interface TenantObjects extends InboundObjects {
   readonly audience: readonly string[]
   /** The token of its public form. */
   readonly form: readonly string[]
@@ -174,6 +175,7 @@ export async function createTenantObjects(api: TestApi, tenant: Tenant, marker: 
     sender: [mail.from],
     webhook: [webhook],
     event: [event],
+    ...(await createInboundMail(api, admin, { domain: tenant.domain, workspaceId: tenant.workspaceId, marker })),
     message: spellingsOf(sent),
     scheduled: spellingsOf(scheduled),
     captured: [captured],

@@ -1,0 +1,198 @@
+/**
+ * Inbound routes of a workspace: which addresses of its verified domains receive mail, and what happens to it. A route
+ * of another workspace is not found. The inbound port uses a change within a second.
+ */
+import { z } from 'zod'
+import { invalid, refuse } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
+import { countText } from '#src/platform/plural.ts'
+import {
+  createRoute,
+  deleteRoute,
+  findRoute,
+  listRoutes,
+  MAX_ROUTES,
+  ROUTE_ACTIONS,
+  updateRoute,
+  type CreatedRoute,
+  type InboundRoute,
+  type RouteAction,
+} from '#src/inbound-mail/routes.ts'
+import { mapPage } from '#src/stores/page.ts'
+import { openPage } from '#api/http/list-cursor.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
+import { route, type AnyRoute } from '#api/http/route.ts'
+import { envelope, pagedList, timestamp } from '#api/http/response-schemas.ts'
+
+const ACCESS = { admin: 'inbound:manage' } as const
+const NO_ROUTE = refuse('NOT_FOUND', 'There is no such inbound route. List them with list-inbound-routes.')
+const MAX_PRIORITY = 1000
+const MAX_DESCRIPTION = 500
+const ACTIONS = Object.keys(ROUTE_ACTIONS) as [RouteAction, ...RouteAction[]]
+const ACTIONS_TEXT = Object.entries(ROUTE_ACTIONS)
+  .map(([name, meaning]) => `${name}: ${meaning}`)
+  .join('; ')
+
+const byId = z.object({ id: z.string().meta({ description: 'the id of the route' }) })
+const actionField = z.enum(ACTIONS).meta({ description: ACTIONS_TEXT })
+const priorityField = z.int().min(-MAX_PRIORITY).max(MAX_PRIORITY).meta({
+  description: 'of the routes that match an address, that of the highest priority counts, then the most exact',
+})
+const descriptionField = z
+  .string()
+  .max(MAX_DESCRIPTION, `at most ${MAX_DESCRIPTION} characters`)
+  .nullable()
+  .meta({ description: 'a note of yours' })
+const addressField = z.string().meta({
+  description:
+    'a verified domain, and a local part with at most one *: support@example.com (also matches support+tag), ' +
+    'sales-*@example.com, or *@example.com for all addresses',
+})
+const activeField = z.boolean().meta({ description: 'whether it accepts mail; otherwise other routes may match' })
+
+const routeSchema = z
+  .object({
+    id: z.uuid(),
+    address: addressField,
+    action: actionField,
+    priority: priorityField,
+    description: descriptionField,
+    is_active: activeField,
+    is_domain_verified: z
+      .boolean()
+      .meta({ description: 'whether its domain is verified: otherwise it accepts nothing' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'InboundRoute' })
+const routeResponse = envelope(routeSchema).meta({ id: 'InboundRouteAnswer' })
+
+const REFUSALS: Readonly<Record<Exclude<CreatedRoute['kind'], 'created'>, ReturnType<typeof refuse>>> = {
+  'not-an-address': invalid([
+    { path: 'address', message: 'must be local-part@domain, with at most one * in the local part' },
+  ]),
+  'not-verified': invalid([
+    { path: 'address', message: 'its domain is not a verified domain of this workspace; verify it first' },
+  ]),
+  exists: refuse('CONFLICT', 'There is a route for this address. Change it with update-inbound-route.'),
+  'too-many': refuse('CONFLICT', `A workspace has at most ${MAX_ROUTES} inbound routes. Delete one first.`),
+}
+
+const create = route({
+  name: 'create-inbound-route',
+  summary: 'Create an inbound route: mail to addresses of a verified domain',
+  method: 'POST',
+  paths: ['/public/inbound/routes'],
+  access: ACCESS,
+  body: z
+    .object({
+      address: addressField,
+      action: actionField.default('webhook'),
+      priority: priorityField.default(0),
+      description: descriptionField.default(null),
+    })
+    .meta({ examples: [{ address: 'support@example.com', action: 'webhook' }] }),
+  status: 201,
+  response: routeResponse,
+  errors: ['CONFLICT'],
+  handle: async (ctx, { caller, body }) => {
+    const created = await createRoute(ctx, caller.workspaceId, body)
+    return created.kind === 'created'
+      ? { body: { success: true, message: 'Inbound route created.', data: presentRoute(created.route) } }
+      : REFUSALS[created.kind]
+  },
+})
+
+const list = route({
+  name: 'list-inbound-routes',
+  summary: 'List the inbound routes of the workspace, newest first',
+  method: 'GET',
+  paths: ['/public/inbound/routes'],
+  access: ACCESS,
+  query: paging,
+  status: 200,
+  response: pagedList('routes', routeSchema),
+  errors: [],
+  handle: async (ctx, request) => {
+    const page = openPage(ctx, 'list-inbound-routes', request)
+    if (isRefusal(page)) return page
+    const found = await listRoutes(ctx.db, request.caller.workspaceId, page)
+    const data = pageData('routes', mapPage(found, presentRoute), page)
+    return { body: { success: true, message: `${countText(found.total, 'inbound route')}.`, data } }
+  },
+})
+
+const get = route({
+  name: 'get-inbound-route',
+  summary: 'Get an inbound route',
+  method: 'GET',
+  paths: ['/public/inbound/routes/:id'],
+  access: ACCESS,
+  params: byId,
+  status: 200,
+  response: routeResponse,
+  errors: ['NOT_FOUND'],
+  handle: async (ctx, { caller, params }) => {
+    const found = isUuid(params.id) ? await findRoute(ctx.db, caller.workspaceId, params.id) : null
+    if (found === null) return NO_ROUTE
+    return { body: { success: true, message: 'Inbound route found.', data: presentRoute(found) } }
+  },
+})
+
+const update = route({
+  name: 'update-inbound-route',
+  summary: 'Update an inbound route; omitted fields are not changed',
+  method: 'PATCH',
+  paths: ['/public/inbound/routes/:id'],
+  access: ACCESS,
+  params: byId,
+  body: z
+    .object({
+      action: actionField.optional(),
+      priority: priorityField.optional(),
+      description: descriptionField.optional(),
+      is_active: activeField.optional(),
+    })
+    .meta({ examples: [{ action: 'store', is_active: true }] }),
+  status: 200,
+  response: routeResponse,
+  errors: ['NOT_FOUND'],
+  handle: async (ctx, { caller, params, body }) => {
+    const { is_active: isActive, ...rest } = body
+    const changed = isUuid(params.id)
+      ? await updateRoute(ctx.db, caller.workspaceId, params.id, { ...rest, isActive })
+      : null
+    if (changed === null) return NO_ROUTE
+    return { body: { success: true, message: 'Inbound route updated.', data: presentRoute(changed) } }
+  },
+})
+
+const remove = route({
+  name: 'delete-inbound-route',
+  summary: 'Delete an inbound route; the mail that it received stays',
+  method: 'DELETE',
+  paths: ['/public/inbound/routes/:id'],
+  access: ACCESS,
+  params: byId,
+  status: 204,
+  errors: ['NOT_FOUND'],
+  handle: async (ctx, { caller, params }) =>
+    isUuid(params.id) && (await deleteRoute(ctx.db, caller.workspaceId, params.id)) ? {} : NO_ROUTE,
+})
+
+export const INBOUND_ROUTE_ROUTES: readonly AnyRoute[] = [create, list, get, update, remove]
+
+function presentRoute(found: InboundRoute): Record<string, unknown> {
+  return {
+    id: found.id,
+    address: found.address,
+    action: found.action,
+    priority: found.priority,
+    description: found.description,
+    is_active: found.isActive,
+    is_domain_verified: found.isDomainVerified,
+    created_at: found.createdAt.toISOString(),
+    updated_at: found.updatedAt.toISOString(),
+  }
+}

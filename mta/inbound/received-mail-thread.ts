@@ -1,0 +1,47 @@
+/**
+ * The thread that reads received mail, several at the same time, because most of the time it waits for DNS. Results are
+ * posted in the order of the request. It has no secrets and may be killed at any time.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { createLoadingCache } from '#src/concurrency/loading-cache.ts'
+import { openResolver } from '#src/net/dns-resolver.ts'
+import { systemClock } from '#src/platform/clock.ts'
+import type { AuthenticatedMail } from './mail-authentication.ts'
+import { type ParsedEmail, parseReceivedMail } from './received-mail-parser.ts'
+import type { ParseRequest, ParseResponse } from './report-parser-thread.ts'
+import type { ResolveDns } from './tls-report-parser.ts'
+
+/** The octets of a Buffer are a Uint8Array in a thread. */
+export type MailToParse = Omit<AuthenticatedMail, 'raw'> & { readonly raw: Uint8Array }
+
+const DNS_TIMEOUT_MS = 2000
+/** Keys and policies of frequent senders. */
+const DNS_CACHE = { max: 5000, ttlMs: 60_000 }
+
+// workerData is missing when the module is loaded only to be compiled
+const { dnsServers, serverName } = (workerData ?? { dnsServers: null, serverName: '' }) as {
+  readonly dnsServers: readonly string[] | null
+  readonly serverName: string
+}
+const answers = createLoadingCache<unknown>(systemClock, DNS_CACHE)
+const resolve: ResolveDns = (name, type) =>
+  answers.get(`${type} ${name.toLowerCase()}`, () =>
+    openResolver({ servers: dnsServers, timeout: DNS_TIMEOUT_MS, tries: 2 }).resolve(name, type),
+  )
+
+async function parse({ raw, ...mail }: MailToParse): Promise<ParsedEmail | null> {
+  try {
+    const octets = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
+    return await parseReceivedMail({ ...mail, raw: octets }, { serverName, resolve })
+  } catch {
+    return null
+  }
+}
+
+async function parseAll({ mails }: ParseRequest<MailToParse>): Promise<void> {
+  for (const result of mails.map(parse))
+    parentPort?.postMessage({ reports: [await result] } satisfies ParseResponse<ParsedEmail>, [])
+}
+
+parentPort?.postMessage({ reports: [] } satisfies ParseResponse<ParsedEmail>, [])
+parentPort?.on('message', (request: ParseRequest<MailToParse>) => void parseAll(request))

@@ -1,0 +1,147 @@
+/**
+ * The inbound routes of workspaces: which addresses of a verified domain receive mail, and what happens to it. Every
+ * statement names the workspace. A route of a domain that is no longer verified stays, and receives nothing.
+ */
+import type { Context } from '#src/context.ts'
+import { newId } from '#src/platform/id.ts'
+import type { Queryable } from '#src/stores/db.ts'
+import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
+import { sql } from '#src/stores/sql.ts'
+import { parseRouteAddress } from './route-address.ts'
+
+export const ROUTE_ACTIONS = {
+  webhook: 'store the mail and raise `email.received`',
+  store: 'only store the mail',
+  drop: 'accept the mail and discard it',
+} as const
+export type RouteAction = keyof typeof ROUTE_ACTIONS
+
+export interface InboundRoute {
+  readonly id: string
+  /** Local part and domain. */
+  readonly address: string
+  readonly action: RouteAction
+  readonly priority: number
+  readonly description: string | null
+  readonly isActive: boolean
+  /** Whether its domain is verified. */
+  readonly isDomainVerified: boolean
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+export interface NewRoute {
+  readonly address: string
+  readonly action: RouteAction
+  readonly priority: number
+  readonly description: string | null
+}
+
+/** Omitted fields stay unchanged. */
+export interface RouteChange {
+  readonly action?: RouteAction | undefined
+  readonly priority?: number | undefined
+  readonly description?: string | null | undefined
+  readonly isActive?: boolean | undefined
+}
+
+export type CreatedRoute =
+  | { readonly kind: 'created'; readonly route: InboundRoute }
+  /** `not-verified`: the workspace has no such verified domain. */
+  | { readonly kind: 'not-an-address' | 'not-verified' | 'exists' | 'too-many' }
+
+/** All routes of a domain are read at once for each mail. */
+export const MAX_ROUTES = 500
+
+const VERIFIED = `d.verification_status IN ('verified', 'degraded')`
+const COLUMNS = sql`
+  r.id, r.local_part || '@' || d.domain AS address, r.action, r.priority, r.description, r.is_active AS "isActive",
+  ${VERIFIED} AS "isDomainVerified", r.created_at AS "createdAt", r.updated_at AS "updatedAt"
+`
+const FROM = 'inbound_routes r JOIN domains d ON d.id = r.domain_id'
+
+const CREATE = sql`
+  INSERT INTO inbound_routes (id, workspace_id, domain_id, local_part, action, priority, description, is_active)
+  SELECT $1, $2, d.id, $4, $5, $6, $7, true
+  FROM domains d
+  WHERE d.workspace_id = $2 AND d.domain = $3 AND ${VERIFIED}
+  ON CONFLICT ON CONSTRAINT inbound_routes_address DO NOTHING
+`
+
+export async function createRoute(
+  ctx: Pick<Context, 'db'>,
+  workspaceId: string,
+  { address, action, priority, description }: NewRoute,
+): Promise<CreatedRoute> {
+  const parsed = parseRouteAddress(address)
+  if (parsed === null) return { kind: 'not-an-address' }
+  const { localPart, domain } = parsed
+  const {
+    rows: [own],
+  } = await ctx.db.query<{ verified: boolean; routes: number }>(
+    sql`
+      SELECT EXISTS (SELECT FROM domains d WHERE d.workspace_id = $1 AND d.domain = $2 AND ${VERIFIED}) AS verified,
+        (SELECT count(*)::integer FROM inbound_routes WHERE workspace_id = $1) AS routes
+    `,
+    [workspaceId, domain],
+  )
+  if (own?.verified !== true) return { kind: 'not-verified' }
+  if (own.routes >= MAX_ROUTES) return { kind: 'too-many' }
+  const id = newId()
+  const { rowCount } = await ctx.db.query(CREATE, [id, workspaceId, domain, localPart, action, priority, description])
+  const route = rowCount === 1 ? await findRoute(ctx.db, workspaceId, id) : null
+  return route === null ? { kind: 'exists' } : { kind: 'created', route }
+}
+
+/** The newest first. */
+export function listRoutes(db: Queryable, workspaceId: string, page: PageRequest): Promise<Page<InboundRoute>> {
+  const where = 'r.workspace_id = $1'
+  return readPage(db, { columns: COLUMNS, from: FROM, where, order: newestFirst('r.id'), values: [workspaceId] }, page)
+}
+
+export async function findRoute(db: Queryable, workspaceId: string, id: string): Promise<InboundRoute | null> {
+  const { rows } = await db.query<InboundRoute>(
+    `SELECT ${COLUMNS} FROM ${FROM} WHERE r.workspace_id = $1 AND r.id = $2`,
+    [workspaceId, id],
+  )
+  return rows[0] ?? null
+}
+
+/** Null if there is no such route. */
+export async function updateRoute(
+  db: Queryable,
+  workspaceId: string,
+  id: string,
+  change: RouteChange,
+): Promise<InboundRoute | null> {
+  const { rowCount } = await db.query(
+    sql`
+      UPDATE inbound_routes
+      SET action = coalesce($3, action),
+        priority = coalesce($4, priority),
+        description = CASE WHEN $5 THEN $6 ELSE description END,
+        is_active = coalesce($7, is_active),
+        updated_at = now()
+      WHERE workspace_id = $1 AND id = $2
+    `,
+    [
+      workspaceId,
+      id,
+      change.action ?? null,
+      change.priority ?? null,
+      change.description !== undefined,
+      change.description ?? null,
+      change.isActive ?? null,
+    ],
+  )
+  return rowCount === 1 ? findRoute(db, workspaceId, id) : null
+}
+
+/** Its mail stays until its time is over. False if there is no such route. */
+export async function deleteRoute(db: Queryable, workspaceId: string, id: string): Promise<boolean> {
+  const { rowCount } = await db.query('DELETE FROM inbound_routes WHERE workspace_id = $1 AND id = $2', [
+    workspaceId,
+    id,
+  ])
+  return rowCount === 1
+}
