@@ -22,7 +22,7 @@ const TABLE = sql`
   CREATE INDEX pending_logins_expiry ON pending_logins (expires_at);
 
   ALTER TABLE login_methods
-    ADD COLUMN encrypted bytea;
+    ADD COLUMN encrypted bytea;                 -- encrypted: the secret of TOTP
 `
 
 const UNDO = sql`

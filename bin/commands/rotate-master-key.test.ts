@@ -167,7 +167,7 @@ describe('mailstead rotate-master-key', () => {
   it('knows every column that the migrations describe as encrypted', () => {
     const folder = 'migrations'
     const described = readdirSync(folder).flatMap((file) =>
-      [...readFileSync(join(folder, file), 'utf8').matchAll(/^ +(\w+) bytea.*-- .*encrypted/gm)].map(
+      [...readFileSync(join(folder, file), 'utf8').matchAll(/^ +(?:ADD COLUMN )?(\w+) bytea.*-- .*encrypted/gm)].map(
         ([, name]) => name,
       ),
     )

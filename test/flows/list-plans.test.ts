@@ -240,7 +240,9 @@ describe('plans of lists by cursor', function () {
       await read(explaining(plans), workspaceId, { page: 1, limit: 10, at })
       const plan = plans.join('\n')
       assert.notMatch(plan, /^(?:Finalize )?Aggregate/m, 'a deep page counts nothing')
-      const buffers = [...plan.matchAll(/shared hit=(\d+)(?: read=(\d+))?/g)].map(
+      // planning reads the catalog, more of it with cold caches
+      const executed = plan.replaceAll(/^Planning:\n.*$/gm, '')
+      const buffers = [...executed.matchAll(/shared hit=(\d+)(?: read=(\d+))?/g)].map(
         ([, hit, missed]) => Number(hit) + Number(missed ?? 0),
       )
       assert.isBelow(Math.max(...buffers), MAX_BUFFERS, plan)
