@@ -130,9 +130,9 @@ bin/cli: api/http api/routes bin/supervisor bin/terminal config src src/auth src
   src/templates src/workspaces
 bin/egress: bin/cli bin/terminal config src/domains src/egress src/stores
 bin/queue: bin/cli bin/terminal src src/messages src/operator src/platform src/queue src/shaping
-bin/doctor: bin/terminal config mta/route src/certificates src/crypto src/domains src/egress src/going-live src/metrics
-  src/net src/operator src/platform src/queue src/retention src/stores src/suppression src/tls-reports
-bin/setup: bin/cli bin/supervisor config
+bin/doctor: bin/cli bin/terminal config mta/route src/certificates src/crypto src/domains src/egress src/going-live
+  src/metrics src/net src/operator src/platform src/queue src/retention src/stores src/suppression src/tls-reports
+bin/setup: bin/cli bin/doctor bin/supervisor config
 bin/backup: bin/cli bin/supervisor config src/crypto src/operator src/platform src/queue src/stores
 
 # benchmark

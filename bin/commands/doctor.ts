@@ -3,11 +3,10 @@
  * whatever the others find; a check that throws or times out counts as failed. The exit code is 1 if a check failed;
  * warnings do not count.
  */
-import { pino } from 'pino'
 import { runAction } from '#bin/cli/actions.ts'
 import type { CliAction, CommandCall, CommandIo } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
-import { describeDatabaseUrl, withDatabase } from '#bin/cli/context.ts'
+import { withDatabase } from '#bin/cli/context.ts'
 import { BACKUP } from '#bin/doctor/backup.ts'
 import { BOUNCES } from '#bin/doctor/bounces.ts'
 import { CLOCK, PROCESS_CLOCKS } from '#bin/doctor/clocks.ts'
@@ -17,6 +16,7 @@ import { guideOf, guideUrlOf } from '#bin/doctor/guides.ts'
 import { HOSTED_MAIL } from '#bin/doctor/hosted-mail.ts'
 import { LIVE } from '#bin/doctor/live.ts'
 import { DISK, SENDING_MODE, NODE } from '#bin/doctor/machine.ts'
+import { CHECKS_AT_ONCE, withDatabaseAccess } from '#bin/doctor/database-access.ts'
 import { DKIM_KEYS } from '#bin/doctor/dkim-keys.ts'
 import { NOTICES } from '#bin/doctor/notices.ts'
 import { DNS } from '#bin/doctor/network.ts'
@@ -30,8 +30,6 @@ import { SENDER_DMARC } from '#bin/doctor/sender-dmarc.ts'
 import { attachStores } from '#bin/supervisor/stores.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
 import { type Config, loadConfig } from '#config/load.ts'
-import { openDb } from '#src/stores/db.ts'
-import { UnsuitableStoreError } from '#src/stores/store-errors.ts'
 import { countText } from '#src/platform/plural.ts'
 
 export const CHECKS: readonly DoctorCheck[] = [
@@ -64,12 +62,8 @@ export const CHECKS: readonly DoctorCheck[] = [
   ...EGRESS,
 ]
 const DEFAULT_TIMEOUT_MS = 10_000
-/** Each check uses one connection at a time: on a busy server, a check must not fail because others have them all. */
-const AT_ONCE = 12
 const TRY_AGAIN =
   'run mailstead doctor again; if the check fails again, see the load and the logs of PostgreSQL and Redis'
-/** A person waits for the result, and a store that takes longer for these statements is a finding. */
-const PATIENCE_MS = { urgent: 5000, normal: 5000, bulk: 5000 }
 
 const ACTION: CliAction = {
   summary: 'check this installation and report problems',
@@ -94,28 +88,10 @@ export function run(args: string[], io?: CommandIo): Promise<number> {
   return runAction('doctor', ACTION, args, io)
 }
 
-async function runDoctor(call: CommandCall, config: Config, databaseUrl: string): Promise<number> {
-  const db = openDb(databaseUrl, pino({ level: 'silent' }), AT_ONCE, PATIENCE_MS)
-  try {
-    const error: unknown = await db.query('SELECT 1').then(
-      () => null,
-      (reason: unknown) => reason,
-    )
-    const what = error instanceof UnsuitableStoreError ? 'used' : 'reached'
-    const problem = `PostgreSQL at ${describeDatabaseUrl(databaseUrl)} cannot be ${what} (${messageOf(error)})`
-    return report(
-      call,
-      await runChecks({
-        config,
-        db: error === null ? db : null,
-        redisUrl: findRedisUrl(config),
-        databaseError: problem,
-      }),
-      config,
-    )
-  } finally {
-    await db.close()
-  }
+function runDoctor(call: CommandCall, config: Config, databaseUrl: string): Promise<number> {
+  return withDatabaseAccess(databaseUrl, async (access) =>
+    report(call, await runChecks({ config, redisUrl: findRedisUrl(config), ...access }), config),
+  )
 }
 
 function findRedisUrl(config: Config): string | null {
@@ -136,7 +112,7 @@ async function runChecks(context: CheckContext): Promise<NamedResults> {
   const runWaiting = async (): Promise<void> => {
     for (const [i, check] of waiting) results[i] = await runCheck(check, context)
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, runWaiting))
+  await Promise.all(Array.from({ length: CHECKS_AT_ONCE }, runWaiting))
   return CHECKS.flatMap(({ name }, i) => {
     const result = results[i]
     return result === undefined ? [] : [{ name, ...result, guide: guideOf(name) }]

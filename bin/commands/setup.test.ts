@@ -59,6 +59,22 @@ describe('mailstead setup', () => {
     assert.match(found.get('CAA records') ?? '', /^skipped/)
   })
 
+  it('checks the stores that the settings name', async () => {
+    const { out } = await setup('DATABASE_URL=postgres://me:secret@127.0.0.1:1/mail\nREDIS_URL=redis://127.0.0.1:1\n')
+    const { checks } = JSON.parse(out) as { checks: { name: string; status: string; detail: string; todo: string }[] }
+    assert.deepEqual(
+      checks.map(({ name, status }) => [name, status]),
+      [
+        ['PostgreSQL', 'failed'],
+        ['PostgreSQL connections', 'skipped'],
+        ['Redis', 'failed'],
+      ],
+    )
+    assert.match(checks[0]?.detail ?? '', /^PostgreSQL at 127\.0\.0\.1:1\/mail cannot be reached \(.*ECONNREFUSED/)
+    assert.match(checks[0]?.todo ?? '', /check that it runs, and DATABASE_URL/)
+    assert.notInclude(out, 'secret')
+  })
+
   it('makes a file that a process starts with, where variables of the environment come first', async () => {
     await setup(answers())
     const env: NodeJS.ProcessEnv = { DATA_DIR: join(dir, 'data'), PUBLIC_URL: 'https://other.example.com' }

@@ -5,7 +5,7 @@
  *
  * Nothing is written before all settings are valid. An existing file is never changed: with `--replace` it is renamed
  * first. If the process dies between the two, the old file is there under its new name, and nothing reads half a file.
- * What DNS or the network lack does not stop the setup, because it is often published afterwards; it is reported.
+ * What the stores, DNS or the network lack is reported and does not stop the setup: it is often made afterwards.
  */
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -15,6 +15,7 @@ import { type CliAction, type CommandCall, type CommandIo, UsageError } from '#b
 import { guideOf } from '#bin/doctor/guides.ts'
 import { askQuestions } from '#bin/setup/questions.ts'
 import { replaceFile, writeNewFile } from '#bin/setup/settings-file.ts'
+import { checkStores, type StoreFinding } from '#bin/setup/stores.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
 import { type Config, loadConfig } from '#config/load.ts'
@@ -57,13 +58,15 @@ async function runSetup(call: CommandCall): Promise<number> {
   const text = settingsText(complete)
   const kept = isThere ? replaceFile(file, text) : null
   if (!isThere) writeNewFile(file, text)
-  const findings = config.isLive
-    ? [
-        ...(await checkFirstRequest(createRequestDeps(config))),
-        ...(await runLiveChecks({ config, clock: systemClock, hasSources: false, certificates: [] })),
-      ]
-    : []
+  const findings = [...(await checkStores(config)), ...(config.isLive ? await checkLive(config) : [])]
   return report(call, { file, kept, findings })
+}
+
+async function checkLive(config: Config): Promise<(NamedFinding | RequestFinding)[]> {
+  return [
+    ...(await checkFirstRequest(createRequestDeps(config))),
+    ...(await runLiveChecks({ config, clock: systemClock, hasSources: false, certificates: [] })),
+  ]
 }
 
 /** The answers of `--answers`; null if a person is to be asked. */
@@ -100,7 +103,7 @@ function settingsText(settings: SavedSettings): string {
 interface SetupResult {
   readonly file: string
   readonly kept: string | null
-  readonly findings: readonly (NamedFinding | RequestFinding)[]
+  readonly findings: readonly (NamedFinding | RequestFinding | StoreFinding)[]
 }
 
 function report(call: CommandCall, { file, kept, findings }: SetupResult): number {

@@ -46,7 +46,7 @@ async function readInfo(redis: Redis): Promise<RedisInfo> {
 
 export const REDIS = withRedis(
   'Redis',
-  (reason) => failed(reason, 'start Mailstead (npm start), or check REDIS_URL'),
+  (reason) => failed(reason, 'check that it runs, and REDIS_URL; npm start runs one without it'),
   async (redis) => {
     const info = await readInfo(redis)
     // the policy has a check of its own

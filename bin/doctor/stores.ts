@@ -36,7 +36,7 @@ async function setting(db: Db, name: string): Promise<string> {
 export const POSTGRES: DoctorCheck = {
   name: 'PostgreSQL',
   run: async ({ db, databaseError }) => {
-    if (db === null) return failed(databaseError, 'start Mailstead (npm start), or check DATABASE_URL')
+    if (db === null) return failed(databaseError, 'check that it runs, and DATABASE_URL; npm start runs one without it')
     const version = await setting(db, 'server_version')
     if (Number(await setting(db, 'server_version_num')) < MIN_POSTGRES)
       return failed(`version ${version} is too old`, 'use PostgreSQL 15 or newer')

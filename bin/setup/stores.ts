@@ -1,0 +1,27 @@
+/**
+ * What `mailstead setup` checks of the stores that the settings name, so that a wrong password is found before the
+ * first start: a role waits for its stores and says so in its log only. Stores that Mailstead brings are not checked.
+ */
+import { type CheckResult, type DoctorCheck } from '#bin/doctor/check.ts'
+import { withDatabaseAccess } from '#bin/doctor/database-access.ts'
+import { REDIS } from '#bin/doctor/redis.ts'
+import { CONNECTIONS, POSTGRES } from '#bin/doctor/stores.ts'
+import type { Config } from '#config/load.ts'
+
+export type StoreFinding = CheckResult & { readonly name: string }
+
+export async function checkStores(config: Config): Promise<StoreFinding[]> {
+  const { databaseUrl, redisUrl } = config
+  const ofDatabase =
+    databaseUrl === null
+      ? []
+      : await withDatabaseAccess(databaseUrl, (access) =>
+          runAll([POSTGRES, CONNECTIONS], { config, redisUrl, ...access }),
+        )
+  const ofRedis = redisUrl === null ? [] : await runAll([REDIS], { config, redisUrl, db: null, databaseError: '' })
+  return [...ofDatabase, ...ofRedis]
+}
+
+function runAll(checks: readonly DoctorCheck[], context: Parameters<DoctorCheck['run']>[0]): Promise<StoreFinding[]> {
+  return Promise.all(checks.map(async (check) => ({ name: check.name, ...(await check.run(context)) })))
+}
