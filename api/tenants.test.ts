@@ -265,7 +265,8 @@ describe('tenant isolation', () => {
       for (const key of [api.admin, api.regular, null]) {
         const answer = await api.call(spec.method, `/${pathsOf(spec)[0]}`, {
           key,
-          headers: { 'x-forwarded-for': `192.0.2.${routes.indexOf(spec)}` }, // invalid tokens are limited by network
+          // invalid tokens are limited by network
+          headers: { 'x-forwarded-for': `10.0.${routes.indexOf(spec) >> 8}.${routes.indexOf(spec) & 255}` },
           ...(spec.body === undefined ? {} : { body: { all: true } }),
         })
         assert.deepEqual([answer.status, answer.body['error']], [401, 'UNAUTHORIZED'], spec.name)

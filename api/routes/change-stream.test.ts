@@ -188,6 +188,26 @@ describe('GET /public/changes', () => {
     }
   })
 
+  it('ends with a rotated secret, also beside a stream of the new one', async () => {
+    const tenant = await api.addTenant()
+    const { body: listed } = await api.call('GET', '/public/api-keys?type=admin', { key: tenant.admin })
+    const [{ id = '' } = {}] = (listed['data'] as unknown as { keys: { id: string }[] }).keys
+    const leaked = await open('', { key: tenant.admin })
+    const { body } = await api.call('POST', `/public/api-keys/${id}/rotate`, {
+      key: tenant.admin,
+      body: { overlap_seconds: 5 },
+    })
+    const { secret_key: next } = body['data'] as unknown as { secret_key: string }
+    const renewed = await open('', { key: next })
+    await api.call('POST', `/public/api-keys/${id}/rotate`, { key: next, body: { overlap_seconds: 3600 } })
+    await api.db.query('UPDATE api_key_secrets SET expires_at = now() WHERE key_id = $1 AND expires_at < now() + $2', [
+      id,
+      '1 minute',
+    ])
+    await until(() => leaked.isEnded)
+    assert.isFalse(renewed.isEnded)
+  })
+
   it('reports the service to the operator only', async () => {
     const stream = await open('/admin/changes', { key: OPERATOR_TOKEN })
     const node = `node-${newId()}`

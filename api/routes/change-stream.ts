@@ -3,6 +3,7 @@
  * page has to poll. The right to read is checked again while a stream is open, with the function that authorises a
  * request that waited (`authoriseAgain`); src/change-stream does the rest.
  */
+import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import type { Caller } from '#src/auth/keys.ts'
@@ -85,14 +86,14 @@ export const CHANGE_STREAM_ROUTES: readonly AnyRoute[] = [
         return Promise.resolve(
           refuse('INSUFFICIENT_SCOPE', `This key may not read the topic ${forbidden}. Use a key that has its scope.`),
         )
-      const credential =
+      const holder =
         caller.keyId === null ? `session ${person?.sessionId ?? ''} ${caller.workspaceId}` : `key ${caller.keyId}`
       return openStream(ctx, request, {
         workspaceId: caller.workspaceId,
         topics,
         access: accessOf(ctx, request, {
           spec: { name: 'stream-changes', access: 'any' },
-          credential,
+          holder,
           mayRead: mayReadTopic,
         }),
       })
@@ -115,7 +116,7 @@ export const CHANGE_STREAM_ROUTES: readonly AnyRoute[] = [
         topics: request.query.topics ?? OPERATOR_TOPICS,
         access: accessOf(ctx, request, {
           spec: { name: 'admin-stream-changes', access: 'operator' },
-          credential: `operator ${request.person?.sessionId ?? ''}`,
+          holder: `operator ${request.person?.sessionId ?? ''}`,
           mayRead: () => true,
         }),
       }),
@@ -124,7 +125,7 @@ export const CHANGE_STREAM_ROUTES: readonly AnyRoute[] = [
 
 interface CheckedAccess {
   readonly spec: Pick<AnyRoute, 'name' | 'access'>
-  readonly credential: string
+  readonly holder: string
   readonly mayRead: (caller: Caller, topic: ChangeTopic) => boolean
 }
 
@@ -132,13 +133,18 @@ interface CheckedAccess {
 function accessOf(
   ctx: ApiContext,
   { headers: given, address }: WaitingRequest,
-  { spec, credential, mayRead }: CheckedAccess,
+  { spec, holder, mayRead }: CheckedAccess,
 ): StreamAccess {
   const { authorization, cookie, 'x-workspace': workspace } = given
   const session = { ...(cookie === undefined ? {} : { cookie }), 'x-workspace': workspace }
   const headers: IncomingHttpHeaders = authorization === undefined ? session : { authorization }
+  // a rotated secret of the same key, or another address, may no longer be allowed
+  const presented = createHash('sha256')
+    .update(JSON.stringify([headers, address]))
+    .digest('hex')
   return {
-    credential,
+    holder,
+    credential: `${holder} ${presented}`,
     check: async () => {
       const caller = await authoriseAgain(ctx, spec, { headers, address })
       if (caller === null) return () => true

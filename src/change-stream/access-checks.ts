@@ -9,7 +9,9 @@ import { frameOf } from './stream-frames.ts'
 import type { ChangeTopic } from './topics.ts'
 
 export interface StreamAccess {
-  /** Names the credential; its streams are checked together. No secret. */
+  /** Whose streams are limited together: a key, a session, the operator token. No secret. */
+  readonly holder: string
+  /** Names what the request presented: secret and address. Streams with the same are checked together. No secret. */
   readonly credential: string
   /**
    * Which topics the caller may read now; null: none, for the credential is no longer valid.

@@ -67,7 +67,7 @@ export function createChangeStream(ctx: StreamContext, watch: EventWatch, slots 
   return {
     open: async (request) => {
       const { workspaceId, address, access } = request
-      const release = slots.acquire({ workspaceId, address, credential: access.credential })
+      const release = slots.acquire({ workspaceId, address, holder: access.holder })
       if (typeof release === 'string') return release
       try {
         const client = await hub.open(request)

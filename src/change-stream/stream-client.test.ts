@@ -119,9 +119,9 @@ describe('clients of the stream of changes', () => {
       client.begin('')
       return readAll(client)
     })
-    checks.add({ credential: 'gone', check: () => Promise.resolve(null) })
-    checks.add({ credential: 'narrowed', check: () => Promise.resolve((topic) => topic === 'messages') })
-    checks.add({ credential: 'unknown', check: () => Promise.reject(new Error('away')) })
+    checks.add({ holder: 'a', credential: 'gone', check: () => Promise.resolve(null) })
+    checks.add({ holder: 'a', credential: 'narrowed', check: () => Promise.resolve((topic) => topic === 'messages') })
+    checks.add({ holder: 'a', credential: 'unknown', check: () => Promise.reject(new Error('away')) })
     checks.run()
     await until(() => gone.closed && narrowed.closed)
     assert.isFalse(unknown.closed)
@@ -135,9 +135,9 @@ describe('clients of the stream of changes', () => {
 describe('limits of streams', () => {
   it('name what is full, and a slot is released once', () => {
     const slots = createStreamSlots({ perCredential: 1, perAddress: 2, perWorkspace: 3, perProcess: 4 })
-    const acquire = (credential: string, address: string, workspaceId: string): unknown =>
-      slots.acquire({ credential, address, workspaceId })
-    const first = slots.acquire({ credential: 'a', address: '1', workspaceId: 'w' })
+    const acquire = (holder: string, address: string, workspaceId: string): unknown =>
+      slots.acquire({ holder, address, workspaceId })
+    const first = slots.acquire({ holder: 'a', address: '1', workspaceId: 'w' })
     assert.strictEqual(acquire('a', '2', 'w'), 'perCredential')
     assert.isFunction(acquire('b', '1', 'w'))
     assert.strictEqual(acquire('c', '1', 'v'), 'perAddress')

@@ -18,7 +18,7 @@ const STREAM_LIMITS: StreamLimits = {
 }
 
 export interface StreamOwner {
-  readonly credential: string
+  readonly holder: string
   readonly address: string
   readonly workspaceId: string
 }
@@ -36,12 +36,12 @@ export function createStreamSlots(limits: StreamLimits = STREAM_LIMITS): StreamS
     get count() {
       return counts.get('process') ?? 0
     },
-    acquire: ({ credential, address, workspaceId }) => {
+    acquire: ({ holder, address, workspaceId }) => {
       const counted = [
         ['perProcess', 'process'],
         ['perWorkspace', `workspace ${workspaceId}`],
         ['perAddress', `address ${address}`],
-        ['perCredential', `credential ${credential}`],
+        ['perCredential', `holder ${holder}`],
       ] as const
       const reached = counted.find(([limit, name]) => (counts.get(name) ?? 0) >= limits[limit])
       if (reached !== undefined) return reached[0]
