@@ -26,6 +26,7 @@ import { acceptorForRequest, type AcceptedMessages } from '#api/http/request-ori
 import { endRequestSpan, startRequestSpan } from '#api/http/request-span.ts'
 import { firstPathOf, pathsOf, type AnyRequest, type AnyRoute } from '#api/http/route.ts'
 import { isStrict, STRICT_HEADERS } from '#api/http/unknown-fields.ts'
+import { traceIdOf } from '#src/traces/traceparent.ts'
 
 interface RequestState {
   requestId: string
@@ -231,6 +232,7 @@ function wrapRequest(ctx: ApiContext): Koa.Middleware<RequestState> {
       peer,
       startedAt,
       accepted: koa.state.accepted,
+      traceId: traceIdOf(koa.state.span?.traceparent),
     })
   }
 }

@@ -17,6 +17,7 @@ export const documentedFields: Readonly<Record<string, string>> = {
   ms: 'Duration in milliseconds',
   late: 'The result came too late to change the state',
   requestId: 'The `X-Request-Id` of the response, or the id of the SMTP transaction, campaign or automation',
+  traceId: 'The trace of OpenTelemetry, if it is recorded',
   attempt: 'Number of the attempt, from 1',
   method: 'HTTP method',
   route: 'Name of the route',

@@ -21,6 +21,7 @@ import { endAbandoned, recordWithRetry, releaseDeliveries } from '#src/webhooks/
 import type { Loop } from './loop.ts'
 import { startableMs, startDeliveryQueue } from './http-delivery-queue.ts'
 import { attemptWithSpan } from './webhook-span.ts'
+import { traceIdOf } from '#src/traces/traceparent.ts'
 
 const BOUNDS = { slots: 512, firstWindow: 1, maxWindow: 64, timeoutMs: ATTEMPT_TIMEOUT_MS }
 const MAX_CLAIMED = 500
@@ -98,6 +99,7 @@ function logResult(ctx: Context, { delivery, message, verdict, record }: Webhook
   const host = URL.parse(record.url)?.host
   const line = {
     ...(message === null ? {} : { requestId: message.requestId ?? undefined, id: message.id }),
+    traceId: traceIdOf(message?.traceparent),
     event: delivery.eventId,
     endpoint: delivery.endpointId,
     host,

@@ -24,6 +24,8 @@ export interface CompletedRequest {
   readonly startedAt: number
   /** Absent where no message can be accepted. */
   readonly accepted?: AcceptedMessages
+  /** Of a recorded trace. */
+  readonly traceId?: string | undefined
 }
 
 interface RequestLogContext {
@@ -34,14 +36,14 @@ interface RequestLogContext {
 
 export function recordRequest(
   { config, metrics, log }: RequestLogContext,
-  { requestId, route, path, method, status, workspaceId, peer, startedAt, accepted }: CompletedRequest,
+  { requestId, route, path, method, status, workspaceId, peer, startedAt, accepted, traceId }: CompletedRequest,
 ): void {
   const ms = performance.now() - startedAt
   metrics.observe(route, status, ms / 1000)
   if (!config.accessLog) return
   const mail = messagesOf(accepted)
   const rounded = Math.round(ms * 10) / 10
-  log.info({ requestId, ...mail, method, route, path, status, ms: rounded, workspaceId, peer }, 'request')
+  log.info({ requestId, traceId, ...mail, method, route, path, status, ms: rounded, workspaceId, peer }, 'request')
 }
 
 /** The id of the message that it accepted; of several, how many. */

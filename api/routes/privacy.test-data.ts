@@ -3,6 +3,7 @@ import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { TestApi } from '#test/support/api.ts'
 import { newId } from '#src/platform/id.ts'
+import { until } from '#test/support/until.ts'
 
 /** The ledger of a campaign to a contact that was deleted, and mail that a restored database lacks. */
 export async function fillWithoutContact(
@@ -73,4 +74,14 @@ export async function findTracesOf(db: Queryable, pattern: string): Promise<stri
     if (rows.length > 0) found.push(name)
   }
   return found
+}
+
+/** Waits until a session waits for the lock of another. */
+export async function waitForLock(db: Queryable): Promise<void> {
+  await until(async () => {
+    const { rows } = await db.query(
+      `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+    )
+    return rows.length > 0
+  })
 }

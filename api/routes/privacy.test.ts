@@ -7,7 +7,7 @@ import { openLog } from '#src/platform/log.ts'
 import { continueErasure } from '#src/privacy/erasure.ts'
 import { sql } from '#src/stores/sql.ts'
 import { startApi, textOf, type Json, type TestApi, type TestResponse } from '#test/support/api.ts'
-import { fillWithoutContact, findTracesOf, storeBounce, storeCall } from './privacy.test-data.ts'
+import { fillWithoutContact, findTracesOf, storeBounce, storeCall, waitForLock } from './privacy.test-data.ts'
 
 /** A person whose name is nowhere else in the database. */
 const PERSON = 'zelda.quux@gmail.com'
@@ -87,17 +87,6 @@ describe('what is stored about a person', () => {
   }
   const stateOf = async (id: string): Promise<Json> =>
     (await asAdmin('GET', `/privacy/get-erasure?id=${id}`)).body['data'] ?? {}
-
-  /** Waits until a session waits for the lock of another. */
-  const waitForLock = async (): Promise<void> => {
-    for (;;) {
-      const { rows } = await api.db.query(
-        `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
-      )
-      if (rows.length > 0) return
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-  }
 
   it('is erased in every table, in all spellings, and stays suppressed', async () => {
     const { shared } = await fill()
@@ -186,7 +175,7 @@ describe('what is stored about a person', () => {
     })
     await claimed.promise
     const working = work()
-    await waitForLock()
+    await waitForLock(api.db)
     claim.resolve(undefined)
     await claiming
     await working

@@ -16,6 +16,7 @@ import { withSuppressionCandidate, type SuppressionCandidate } from './hard-boun
 import type { ResultJournal } from './result-journal.ts'
 import type { DeliveryResult, ResultWriter } from './result-writer.ts'
 import type { ClaimedDelivery } from './session-grant.ts'
+import { traceIdOf } from '#src/traces/traceparent.ts'
 
 export interface ResultHandlerDeps {
   /** `site`: null for a connected account. */
@@ -89,12 +90,13 @@ function chooseTransition(
 /** Logs one line for each attempt; its message is the transition. */
 function logResult(
   { log }: Pick<Context, 'log'>,
-  { messageId: id, address: to, tier, content, requestId }: ClaimedRecipient,
+  { messageId: id, address: to, tier, content, requestId, traceparent }: ClaimedRecipient,
   { host, durationMs }: Attempt,
   { transition, isMoved }: { readonly transition: ReturnType<typeof transitionFor>; readonly isMoved: boolean },
 ): void {
   const { reason, move } = transition
   const origin = requestId === null ? {} : { requestId }
-  const line = { ...origin, id, from: content.from.email, to, tier, host, reason, ms: Math.round(durationMs) }
+  const traceId = traceIdOf(traceparent)
+  const line = { ...origin, traceId, id, from: content.from.email, to, tier, host, reason, ms: Math.round(durationMs) }
   log.info({ ...line, late: !isMoved || undefined }, move)
 }

@@ -26,3 +26,8 @@ export function parseTraceparent(text: string): ParsedTraceparent | null {
 export function formatTraceparent({ traceId, spanId }: Pick<ParsedTraceparent, 'traceId' | 'spanId'>): string {
   return `00-${traceId}-${spanId}-01`
 }
+
+/** For log lines: the trace of a stored or exported traceparent; undefined without one. */
+export function traceIdOf(traceparent: string | null | undefined): string | undefined {
+  return traceparent === null || traceparent === undefined ? undefined : parseTraceparent(traceparent)?.traceId
+}

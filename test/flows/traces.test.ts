@@ -20,16 +20,19 @@ describe('traces', () => {
   let collector: OtlpReceiver
   let testbed: Testbed
   let endpoint: WebhookReceiver
+  /** By the local part of the recipient. */
+  const replies = new Map([['no-one', '550 5.1.1 no such user']])
   before(async () => {
     collector = await startOtlpReceiver()
     testbed = await startTestbed({
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
       OTEL_EXPORTER_OTLP_HEADERS: 'x-tenant=a%20b',
       LOG_ADDRESS_KEY: 'a-key-of-sixteen-characters',
+      RETRY_SCALE: '0.02',
     })
     await testbed.system.roles.submission.start()
     await testbed.addReceiver('traced.example', {
-      on: { rcpt: ({ address }) => (address.startsWith('no') ? `550 5.1.1 <${address}> is unknown` : undefined) },
+      on: { rcpt: ({ address }) => replies.get(address.split('@')[0] ?? '') },
     })
     endpoint = await startWebhookReceiver()
     const body = { url: `${endpoint.url}/secret-path`, events: ['email.delivered'] }
@@ -97,6 +100,29 @@ describe('traces', () => {
     assert.notInclude(collector.text, 'no-one@')
     assert.notInclude(collector.text, 'secret-path')
   })
+  it('a retry by another process belongs to the same trace, and so do the lines of the log', async () => {
+    replies.set('later', '450 4.2.0 try again')
+    const id = await testbed.send({ to: 'later@traced.example' })
+    const isAttempt = (span: ReceivedSpan): boolean => ofMessage(id)(span) && span.name === 'deliver instant'
+    const [first] = await collector.received(1, isAttempt)
+    assert.strictEqual(await testbed.system.roles.mta.terminate(), 0)
+    replies.delete('later')
+    await testbed.system.roles.mta.start()
+    const [, second] = await collector.received(2, isAttempt)
+    const [webhook] = await collector.received(1, (span) => ofMessage(id)(span) && span.name === 'POST')
+    const accepted = named(
+      collector.spans.filter(({ traceId }) => traceId === first?.traceId),
+      'accept instant',
+    )
+    assert.deepEqual(
+      [first, second, webhook].map((span) => [span?.traceId, span?.parentId]),
+      [first, second, webhook].map(() => [accepted.traceId, accepted.spanId]),
+    )
+    assert.strictEqual(first?.attributes['mailstead.outcome'], 'deferred')
+    const { api, mta, worker } = testbed.system.roles
+    for (const { logFile } of [api, mta, worker])
+      await until(() => readFileSync(logFile, 'utf8').includes(`"traceId":"${accepted.traceId}"`))
+  })
   it('submitted mail has a trace of its own', async () => {
     const connection = await logInSmtp(testbed.system.config.submissionPort, testbed.system.regular)
     const content = `From: shop@${testbed.system.domain}\r\nTo: ann@traced.example\r\n\r\nHello\r\n`
@@ -128,6 +154,8 @@ describe('traces', () => {
   it('a slow and then a dead collector delay neither mail nor the stop of a process', async () => {
     collector.setResponse(() => undefined)
     assert.strictEqual((await testbed.settle(await testbed.send({ to: 'c@traced.example' }))).status, 'delivered')
+    // its export never ends
+    assert.strictEqual(await testbed.system.roles.worker.terminate(), 0)
     await collector.close()
     assert.strictEqual((await testbed.settle(await testbed.send({ to: 'd@traced.example' }))).status, 'delivered')
     assert.strictEqual(await testbed.system.roles.mta.terminate(), 0)
