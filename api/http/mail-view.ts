@@ -45,6 +45,7 @@ const FIND_STORED = weekly(
     FROM messages m
     ${joinBody(weeks)}
     WHERE m.id = $1
+      AND NOT m.is_confidential
       AND ${weeks.contain('m.id')}
       AND num_nonnulls(m.html, m.body_text, m.raw, m.content_id, b.html, b.body_text, b.raw) > 0
   `,

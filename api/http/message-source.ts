@@ -31,6 +31,8 @@ export type MessageSource =
       readonly composed: Composed
     }
   | { readonly kind: 'not-found' }
+  /** Only its recipient may read it. */
+  | { readonly kind: 'confidential' }
   /** The content was deleted: its time was over, or its contact is gone. */
   | { readonly kind: 'deleted' }
   | { readonly kind: 'too-large'; readonly bytes: number }
@@ -60,6 +62,7 @@ export function createMessageSources(ctx: Context, renderer: Renderer): MessageS
     async find(workspaceId, messageId, n) {
       const stored = await findStoredContent(ctx.db, workspaceId, messageId)
       if (stored === null) return { kind: 'not-found' }
+      if (stored.kind === 'confidential') return stored
       if (!stored.isStored) return { kind: 'deleted' }
       const bytes = stored.row.content_size
       if (stored.row.raw === null && bytes > MAX_SHOWN_BYTES) return { kind: 'too-large', bytes }

@@ -1,7 +1,8 @@
 /**
  * The content of a message that was sent: its header as it goes over the wire, texts and attachments; its source as a
  * file; and each attempt with its SMTP dialog, line by line. Content is stored for a time of its own (retention); after
- * it only the fields of get-email are left. It may be confidential, such as a password reset, so it needs a scope.
+ * it only the fields of get-email are left. It may be a password reset of a customer, so it needs a scope. Mail with a
+ * link that gives access to this service, such as an invitation, is never shown.
  *
  * The content comes from senders and receivers: it is returned as JSON or as a download, never as a page.
  */
@@ -33,6 +34,10 @@ const DELETED = refuse(
   'CONFLICT',
   'The content of this email is not stored any more. Ask the operator for a longer retention of bodies.',
 )
+const CONFIDENTIAL = refuse(
+  'FORBIDDEN',
+  'This email has a link for its recipient only, so its content is not shown. Use get-email for its state.',
+)
 
 type Source = Extract<MessageSource, { kind: 'source' }>
 
@@ -41,6 +46,7 @@ async function findSource(ctx: ApiContext, workspaceId: string, name: string): P
   const found: MessageSource = id === null ? { kind: 'not-found' } : await ctx.messageSources.find(workspaceId, id, 0)
   if (found.kind === 'source') return found
   if (found.kind === 'not-found') return NO_EMAIL_HERE
+  if (found.kind === 'confidential') return CONFIDENTIAL
   if (found.kind === 'deleted') return DELETED
   return found.kind === 'too-large'
     ? refuse(
@@ -98,7 +104,7 @@ const getContent = route({
   params: emailParams,
   status: 200,
   response: envelope(contentSchema),
-  errors: ['NOT_FOUND', 'CONFLICT'],
+  errors: ['NOT_FOUND', 'FORBIDDEN', 'CONFLICT'],
   handle: async (ctx, { caller, params }) => {
     const source = await findSource(ctx, caller.workspaceId, params.id)
     if (isRefusal(source)) return source
@@ -149,7 +155,7 @@ const getSource = route({
   params: emailParams,
   status: 200,
   produces: ['message/rfc822'],
-  errors: ['NOT_FOUND', 'CONFLICT'],
+  errors: ['NOT_FOUND', 'FORBIDDEN', 'CONFLICT'],
   handle: async (ctx, { caller, params }) => {
     const source = await findSource(ctx, caller.workspaceId, params.id)
     if (isRefusal(source)) return source

@@ -25,6 +25,10 @@ const DELETED = refuse(
   'CONFLICT',
   'The content of this email is not stored any more. Send it with its content as a new message.',
 )
+const CONFIDENTIAL = refuse(
+  'FORBIDDEN',
+  'This email has a link for its recipient only, so it is not sent again. Create another invitation or link.',
+)
 const DEFERRED = refuse(
   'CONFLICT',
   'This is mail of a campaign or an automation. Send it again with retry-campaign, or enroll the contact again.',
@@ -48,6 +52,7 @@ export async function prepareResend(
 ): Promise<Submission | Refusal | null> {
   const stored = await findStoredContent(ctx.db, caller.workspaceId, messageId)
   if (stored === null) return null
+  if (stored.kind === 'confidential') return CONFIDENTIAL
   if (stored.row.content_id !== null) return DEFERRED
   if (!stored.isStored) return DELETED
   const recipients = chooseRecipients(stored.recipients, to)

@@ -51,6 +51,7 @@ const STORED: readonly (readonly [ColumnName, Partial<Submission>, unknown])[] =
   ['submitted', { smtp: { raw: null, envelope: { from: 'a@b', isUtf8: true } } }, { from: 'a@b', isUtf8: true }],
   ['request_id', { origin: { requestId: 'r-1', traceparent: null } }, 'r-1'],
   ['traceparent', { origin: { requestId: 'r-1', traceparent: TRACEPARENT } }, TRACEPARENT],
+  ['is_confidential', { isConfidential: true }, true],
   ['template', { template: { id: ID, version: 2, is_test: true } }, { id: ID, version: 2, is_test: true }],
 ]
 /** The columns of the body are read last. */

@@ -156,6 +156,13 @@ export const MESSAGE_COLUMNS = {
     isOptional: true,
     recipient: 'submitted',
   },
+  /** Only its recipient may read it: it has a link that gives access. */
+  is_confidential: {
+    type: boolean,
+    pick: (s) => s.isConfidential ?? null,
+    isOptional: true,
+    byDefault: 'false',
+  },
   template: { type: nullable(jsonb<TemplateReference>()), pick: (s) => s.template ?? null, isOptional: true },
   content_id: {
     type: nullable(uuid),

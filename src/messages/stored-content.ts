@@ -1,6 +1,9 @@
 /**
  * The stored content of a message of a workspace, for its owner: what was submitted, with its attachments. Null parts
  * were deleted when their time was over (retention), or never were there. Only the owner's workspace finds it.
+ *
+ * Confidential mail, such as an invitation, has a link that gives access. Its content is never returned, because the
+ * members and keys of the workspace have fewer rights than the link.
  */
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -31,6 +34,7 @@ const READ = [
   'submitted',
   'template',
   'content_id',
+  'is_confidential',
 ] as const satisfies readonly ColumnName[]
 
 /** With its bodies, which are stored apart. */
@@ -46,6 +50,7 @@ export interface ContentRecipient {
 }
 
 export interface StoredMessageContent {
+  readonly kind: 'content'
   readonly row: StoredContentRow
   readonly recipients: readonly ContentRecipient[]
   /** False: the texts and attachments were deleted, since their time was over. */
@@ -60,14 +65,15 @@ export async function findStoredContent(
   db: Queryable,
   workspaceId: string,
   messageId: string,
-): Promise<StoredMessageContent | null> {
+): Promise<StoredMessageContent | { readonly kind: 'confidential' } | null> {
   const { rows } = await db.query<Pick<MessageRow, (typeof READ)[number]>>(FIND, [messageId, workspaceId])
   const [found] = rows
   if (found === undefined) return null
+  if (found.is_confidential) return { kind: 'confidential' }
   const { html, text, raw, isBodyGone } = await loadBodies(db, messageId)
   const row = { ...found, html, body_text: text, raw }
   const { rows: recipients } = await db.query<ContentRecipient>(FIND_RECIPIENTS, [messageId])
-  return { row, recipients, isStored: !isBodyGone }
+  return { kind: 'content', row, recipients, isStored: !isBodyGone }
 }
 
 /** Its attachments; fewer than it had once their time is over. */

@@ -44,6 +44,8 @@ export interface Submission {
   readonly template?: TemplateReference | undefined
   /** Only for a message that was submitted complete, by SMTP or by HTTP. */
   readonly smtp?: SmtpPart
+  /** It has a link that gives access: nobody reads it here or sends it again (`stored-content.ts`). */
+  readonly isConfidential?: true
   readonly tags: readonly string[]
   readonly metadata: Readonly<Record<string, string | number | boolean | null>> | null
   readonly trackOpens: boolean | null

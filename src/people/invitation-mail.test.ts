@@ -20,6 +20,7 @@ describe('the mail of an invitation', () => {
     assert.deepEqual(mail.recipients, [{ address: 'anna@people.example', domain: 'people.example', kind: 'to' }])
     assert.equal(mail.from.email, 'no-reply@acme.example')
     assert.deepEqual([mail.trackOpens, mail.trackClicks, mail.tier], [false, false, 'instant'])
+    assert.isTrue(mail.isConfidential)
   })
   it('has the link in both bodies, and names as text', () => {
     assert.include(mail.text ?? '', LINK)

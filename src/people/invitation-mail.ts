@@ -1,7 +1,8 @@
 /**
  * The message with the link of an invitation. It is sent like any mail of the workspace, with tier instant, from its
  * oldest verified domain, and is not tracked: a click counter would see the link. It repeats the names of workspace and
- * member as text, without control characters.
+ * member as text, without control characters. It is confidential: nobody of the workspace reads the link, since it may
+ * give more rights than they have.
  */
 import type { Context } from '#src/context.ts'
 import { parseAddress } from '#src/mail/address.ts'
@@ -65,6 +66,7 @@ export function buildInvitationMail(
     ...contentOf(`${oneLine(by.name)} (${by.email}) invites you to the workspace “${workspace}” as ${role}.`, link),
     headers: [['Auto-Submitted', 'auto-generated']],
     attachments: [],
+    isConfidential: true,
     tags: ['invitation'],
     metadata: {},
     trackOpens: false,

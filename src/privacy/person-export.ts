@@ -112,13 +112,17 @@ const ATTACHMENT = sql`
     'filename', a.filename, 'content_type', a.content_type, 'content_base64', encode(a.content, 'base64')
   )`
 
+/** Not of confidential mail: its link would give more rights than the export needs. */
+const ownBody = (name: 'html' | 'body_text' | 'raw'): string =>
+  `CASE WHEN NOT m.is_confidential THEN ${bodyColumn(name)} END`
+
 const MESSAGES = (weeks: Weeks): string => sql`
   SELECT r.message_id AS id, r.address,
     to_jsonb(m) - '{workspace_id,raw,has_body_row,to_list,cc_list,api_key_id,event_count}'::text[]
     || jsonb_build_object(
-      'html', ${bodyColumn('html')},
-      'body_text', ${bodyColumn('body_text')},
-      'raw_base64', encode(${bodyColumn('raw')}, 'base64'),
+      'html', ${ownBody('html')},
+      'body_text', ${ownBody('body_text')},
+      'raw_base64', encode(${ownBody('raw')}, 'base64'),
       'recipient', to_jsonb(r) - '{workspace_id,lease,message_id}'::text[],
       'attachments', (
         SELECT coalesce(jsonb_agg(${ATTACHMENT}), '[]')
