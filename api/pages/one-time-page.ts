@@ -3,7 +3,7 @@ import { MAX_PASSWORD, MIN_PASSWORD } from '#src/people/passwords.ts'
 import type { Refusal } from '#src/platform/errors.ts'
 import type { ApiResponse } from '#api/http/route.ts'
 import { html, type Markup } from '#api/http/html.ts'
-import { page } from './page.ts'
+import { formPage, page } from './page.ts'
 
 export interface JoinPage {
   /** Null: the first operator, who chooses it. */
@@ -23,7 +23,7 @@ export interface JoinPage {
 export function joinPage(invitation: JoinPage, problem: string | null = null): ApiResponse {
   const { email, isKnown } = invitation
   const fields = isKnown ? null : html`${email === null ? emailField() : null}${nameField()}${passwordField()}`
-  return page(
+  return formPage(
     'Join',
     html`<h1>${titleOf(invitation)}</h1>
 ${problemBox(problem)}
@@ -56,7 +56,7 @@ export function joinedPage(workspace: string | null): ApiResponse {
 }
 
 export function resetPage(email: string, problem: string | null = null): ApiResponse {
-  return page(
+  return formPage(
     'New password',
     html`<h1>Choose a new password</h1>
 ${problemBox(problem)}

@@ -50,6 +50,15 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64')
 }
 
+/**
+ * The response with a page whose form is only accepted from this service. Without a referrer, browsers send the form
+ * with `Origin: null` (Fetch standard, §3.2.6). The address of the page, which may have a token, goes to no other site.
+ */
+export function formPage(title: string, content: Markup): ApiResponse {
+  const response = page(title, content)
+  return { ...response, headers: { ...response.headers, 'Referrer-Policy': 'same-origin' } }
+}
+
 /** The response with a page. `script` is allowed by hash too; it is text of this project, never of a customer. */
 export function page(title: string, content: Markup, script?: string): ApiResponse {
   const body = html`<!doctype html>
