@@ -37,7 +37,7 @@ src/auth: config src src/concurrency src/net src/platform src/queue src/stores
 src/suppression: src src/mail src/platform src/stores
 src/events: src/concurrency src/platform src/queue src/stores
 src/inbound-mail: src src/crypto src/events src/platform src/queue src/stores
-src/change-stream: src src/auth src/concurrency src/events src/platform src/queue src/stores
+src/change-stream: src src/auth src/concurrency src/events src/people src/platform src/queue src/stores
 src/contacts: src src/concurrency src/events src/mail src/platform src/queue src/stores
 src/domains: config src src/concurrency src/events src/mail src/net src/platform src/queue src/sandbox src/stores
 src/providers: config src src/concurrency src/crypto src/events src/net src/platform src/queue src/stores

@@ -4,7 +4,8 @@
  * missing, malformed, unknown, expired or disabled gets the same 401, which does not tell these cases apart. A key that
  * is used outside its networks gets 403. The operator token is valid on operator routes only, and API keys are not
  * valid there; a network that sends invalid tokens is refused for a while (`operator-access.ts`). A request without the
- * header Authorization may have a session instead (`session-access.ts`).
+ * header Authorization may have a session instead (`session-access.ts`): the request rate and the plan of the workspace
+ * hold for it as well.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { isAllowedFrom } from '#src/auth/key-networks.ts'
@@ -56,7 +57,7 @@ export async function authorise(
   const { method, headers } = request.req
   if (headers.authorization === undefined) {
     const access = await authoriseSession(ctx, spec, { method, headers, res: request.res })
-    if (access !== null) return access.ok ? access : { ...access, caller: null }
+    if (access !== null) return access.ok ? limitSession(ctx, spec, request.res, access) : { ...access, caller: null }
   }
   const credential = readBearer(headers.authorization)
   if (spec.access === 'operator') {
@@ -75,9 +76,24 @@ export async function authorise(
     limitRate(ctx, request.res, caller) ??
     (caller.isSuspended ? SUSPENDED : null) ??
     checkAccess(spec, caller) ??
-    (spec.needsLaunch === true ? checkPlan(ctx, caller) : null)
+    refusePlan(ctx, spec, caller)
   return refusal === null ? { ok: true, caller, person: null } : { ok: false, caller, refusal }
 }
+
+/** What the plan of the workspace allows holds for its members, too. */
+function limitSession(
+  ctx: ApiContext,
+  spec: AnyRoute,
+  res: ServerResponse,
+  access: Extract<AuthorisationResult, { ok: true }>,
+): AuthorisationResult {
+  const { caller } = access
+  const refusal = caller === null ? null : (limitRate(ctx, res, caller) ?? refusePlan(ctx, spec, caller))
+  return refusal === null ? access : { ok: false, caller, refusal }
+}
+
+const refusePlan = (ctx: ApiContext, spec: AnyRoute, caller: Caller): Refusal | null =>
+  spec.needsLaunch === true ? checkPlan(ctx, caller) : null
 
 /** A request that waits, or whose response is still open. */
 export interface WaitingRequest {

@@ -5,7 +5,7 @@
  */
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Caller } from '#src/auth/keys.ts'
-import { hasPermission, scopesOfRole } from '#src/people/roles.ts'
+import { hasPermission, ROLES, scopesOfRole } from '#src/people/roles.ts'
 import { findSession, hasSecondFactor, type MemberWorkspace, type SignedInUser } from '#src/people/user-sessions.ts'
 import { invalid, rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
@@ -157,6 +157,7 @@ function callerOf({ workspaceId, role, plan, replyTo, isSuspended }: MemberWorks
     kind: 'admin',
     workspaceId,
     scopes: scopesOfRole(role),
+    permissions: ROLES[role],
     domainId: null,
     domain: null,
     domainStatus: null,

@@ -84,7 +84,10 @@ export const CHANGE_STREAM_ROUTES: readonly AnyRoute[] = [
       const forbidden = topics.find((topic) => !readable.includes(topic))
       if (forbidden !== undefined)
         return Promise.resolve(
-          refuse('INSUFFICIENT_SCOPE', `This key may not read the topic ${forbidden}. Use a key that has its scope.`),
+          refuse(
+            'INSUFFICIENT_SCOPE',
+            `This key or role may not read the topic ${forbidden}. Use a key with its scope, or another role.`,
+          ),
         )
       const holder =
         caller.keyId === null ? `session ${person?.sessionId ?? ''} ${caller.workspaceId}` : `key ${caller.keyId}`

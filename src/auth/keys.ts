@@ -35,6 +35,8 @@ export interface Caller {
   readonly kind: KeyKind
   readonly workspaceId: string
   readonly scopes: readonly string[]
+  /** What a person may do (`src/people/roles.ts`), in place of a key. */
+  readonly permissions?: readonly string[]
   /** The sending domain that a regular key is bound to. */
   readonly domainId: string | null
   readonly domain: string | null

@@ -8,6 +8,7 @@ import { createAccessChecks } from './access-checks.ts'
 import { MAX_UNREAD, StreamClient } from './stream-client.ts'
 import { createStreamSlots } from './stream-limits.ts'
 import { selectChanged } from './samples.ts'
+import { ROLES } from '#src/people/roles.ts'
 import { mayReadTopic, type ChangeTopic } from './topics.ts'
 
 const NOW = { history: 'aaaaaaaa', atMs: 1_700_000_000_000, snapshot: '10:10:' }
@@ -165,14 +166,27 @@ describe('samples', () => {
 })
 
 describe('readers of topics', () => {
-  const CASES: readonly [kind: string, scopes: readonly string[], topic: ChangeTopic, may: boolean][] = [
-    ['regular', [], 'messages', true],
-    ['regular', ['domains:manage'], 'domains', false],
-    ['admin', ['domains:manage'], 'domains', true],
-    ['admin', [], 'domains', false],
-    ['admin', ['domains:manage'], 'queue', false],
+  const viewer = ROLES.viewer
+  const CASES: readonly [
+    kind: string,
+    scopes: readonly string[],
+    permissions: readonly string[] | undefined,
+    topic: ChangeTopic,
+    may: boolean,
+  ][] = [
+    ['regular', [], undefined, 'messages', true],
+    ['regular', ['domains:manage'], undefined, 'domains', false],
+    ['admin', ['domains:manage'], undefined, 'domains', true],
+    ['admin', [], undefined, 'domains', false],
+    ['admin', ['domains:manage'], undefined, 'queue', false],
+    ['admin', [], viewer, 'domains', true],
+    ['admin', [], viewer, 'campaigns', true],
+    ['admin', [], viewer, 'messages', true],
+    ['admin', [], viewer, 'webhooks', false],
+    ['admin', ['webhooks:manage'], viewer, 'webhooks', false],
+    ['admin', [], ROLES.owner, 'queue', false],
   ]
-  for (const [kind, scopes, topic, may] of CASES)
-    it(`${kind} with ${scopes.join() || 'no scope'}: ${topic}`, () =>
-      assert.strictEqual(mayReadTopic({ kind, scopes }, topic), may))
+  for (const [kind, scopes, permissions, topic, may] of CASES)
+    it(`${permissions === undefined ? kind : 'a person'} with ${scopes.join() || 'no scope'}: ${topic}`, () =>
+      assert.strictEqual(mayReadTopic({ kind, scopes, permissions }, topic), may))
 })

@@ -1,64 +1,78 @@
 /**
- * The topics of the stream of changes, one row each. A caller may read a topic if it may read the objects themselves:
- * `any` key, or an admin key with the scope. Topics of the operator are those of the whole service.
+ * The topics of the stream of changes, one row each. A caller may read a topic if it may read the objects themselves: a
+ * person with the permission; an admin key with the scope, or any key if there is none. Topics of the operator are those
+ * of the whole service.
  *
  * `from`: where changes come from. `events`: the events of the workspace, by the beginning of their type. `triggers`:
  * the table `changes`, which triggers write (migrations/072-changes.ts). `sampled`: one query a second for all clients
  * of the process, while there are any.
  */
 import type { KeyScope } from '#src/auth/scopes.ts'
+import type { Permission } from '#src/people/roles.ts'
 
 export interface TopicRow {
   readonly meaning: string
-  readonly readers: 'any' | 'operator' | { readonly scope: KeyScope }
+  readonly readers: 'operator' | { readonly permission: Permission; readonly scope?: KeyScope }
   readonly from: readonly ('events' | 'triggers' | 'sampled')[]
 }
 
 export const TOPICS = {
   messages: {
     meaning: 'messages and their recipients: each event of the event feed, without addresses',
-    readers: 'any',
+    readers: { permission: 'mail:read' },
     from: ['events'],
   },
   contacts: {
     meaning: 'contacts that joined or left an audience; an import is reported by `imports` and `audiences`',
-    readers: { scope: 'contacts:read' },
+    readers: { scope: 'contacts:read', permission: 'contacts:read' },
     from: ['events'],
   },
   audiences: {
     meaning: 'audiences and their numbers of contacts',
-    readers: { scope: 'audiences:manage' },
+    readers: { scope: 'audiences:manage', permission: 'audiences:read' },
     from: ['triggers'],
   },
   imports: {
     meaning: 'imports of contacts and their progress',
-    readers: { scope: 'contacts:write' },
+    readers: { scope: 'contacts:write', permission: 'contacts:read' },
     from: ['triggers'],
   },
-  domains: { meaning: 'sending domains and their state', readers: { scope: 'domains:manage' }, from: ['triggers'] },
+  domains: {
+    meaning: 'sending domains and their state',
+    readers: { scope: 'domains:manage', permission: 'domains:read' },
+    from: ['triggers'],
+  },
   campaigns: {
     meaning: 'campaigns, their state and, while they are sent, their counters',
-    readers: { scope: 'campaigns:manage' },
+    readers: { scope: 'campaigns:manage', permission: 'campaigns:read' },
     from: ['triggers', 'sampled'],
   },
   automations: {
     meaning: 'automations, their state and counters',
-    readers: { scope: 'automations:read' },
+    readers: { scope: 'automations:read', permission: 'automations:read' },
     from: ['triggers'],
   },
-  templates: { meaning: 'templates', readers: 'any', from: ['triggers'] },
+  templates: { meaning: 'templates', readers: { permission: 'templates:read' }, from: ['triggers'] },
   webhooks: {
     meaning: 'webhook endpoints, and the number of new attempts',
-    readers: { scope: 'webhooks:manage' },
+    readers: { scope: 'webhooks:manage', permission: 'webhooks:read' },
     from: ['triggers'],
   },
   accounts: {
     meaning: 'connected accounts and their state',
-    readers: { scope: 'accounts:manage' },
+    readers: { scope: 'accounts:manage', permission: 'accounts:read' },
     from: ['triggers'],
   },
-  'api-keys': { meaning: 'API keys', readers: { scope: 'api-keys:manage' }, from: ['triggers'] },
-  'captured-emails': { meaning: 'mail that the sandbox captured', readers: 'any', from: ['triggers'] },
+  'api-keys': {
+    meaning: 'API keys',
+    readers: { scope: 'api-keys:manage', permission: 'keys:read' },
+    from: ['triggers'],
+  },
+  'captured-emails': {
+    meaning: 'mail that the sandbox captured',
+    readers: { permission: 'mail:read' },
+    from: ['triggers'],
+  },
   queue: {
     meaning: 'the depth of the queues by tier',
     readers: 'operator',
@@ -76,17 +90,20 @@ const TOPIC_NAMES = Object.keys(TOPICS) as readonly ChangeTopic[]
 export const WORKSPACE_TOPICS = TOPIC_NAMES.filter((topic) => TOPICS[topic].readers !== 'operator')
 export const OPERATOR_TOPICS = TOPIC_NAMES.filter((topic) => TOPICS[topic].readers === 'operator')
 
-/** A reader of a workspace: the kind of its key and its scopes. */
+/** A reader of a workspace: the kind of its key and its scopes, or what a person may do. */
 export interface TopicReader {
   readonly kind: string
   readonly scopes: readonly string[]
+  /** Absent for a key. */
+  readonly permissions?: readonly string[] | undefined
 }
 
 /** Whether a caller of a workspace may read a topic. */
-export function mayReadTopic({ kind, scopes }: TopicReader, topic: ChangeTopic): boolean {
+export function mayReadTopic({ kind, scopes, permissions }: TopicReader, topic: ChangeTopic): boolean {
   const { readers }: TopicRow = TOPICS[topic]
   if (readers === 'operator') return false
-  return readers === 'any' || (kind === 'admin' && scopes.includes(readers.scope))
+  if (permissions !== undefined) return permissions.includes(readers.permission)
+  return readers.scope === undefined || (kind === 'admin' && scopes.includes(readers.scope))
 }
 
 /** The topic of an event, by the beginning of its type; null: its object has a topic of its own. */

@@ -12,7 +12,7 @@ import { findSessions, type FoundSession, type SessionLookup } from './user-sess
 const MAX_CHECKS = 1000
 
 export interface SessionChecks {
-  /** As `findSession`. */
+  /** As `findSession`, but it keeps no session alive. */
   find(lookup: SessionLookup): Promise<FoundSession | null>
 }
 

@@ -89,6 +89,8 @@ export interface FoundSession {
   readonly user: SignedInUser
   /** Null: none was named, it does not exist, or the person is not a member. */
   readonly membership: MemberWorkspace | null
+  /** Its last use was more than a minute ago. */
+  readonly isStale: boolean
 }
 
 const LIVE = sql`
@@ -112,7 +114,7 @@ const FIND = sql`
   WHERE ${LIVE}
 `
 
-const TOUCH = `UPDATE user_sessions SET last_used_at = now() WHERE id = ANY ($1)`
+const TOUCH = `UPDATE user_sessions SET last_used_at = now() WHERE id = $1`
 
 export interface SessionLookup {
   readonly token: string
@@ -120,16 +122,18 @@ export interface SessionLookup {
   readonly workspaceId: string | null
 }
 
-/** Finds the session of a token; null if there is none, or it has ended. */
+/** Finds the session of a request, which keeps it alive; null if there is none, or it has ended. */
 export async function findSession(
   db: Queryable,
   times: Pick<SessionTimes, 'sessionIdleHours'>,
   lookup: SessionLookup,
 ): Promise<FoundSession | null> {
-  return (await findSessions(db, times, [lookup]))[0] ?? null
+  const [found = null] = await findSessions(db, times, [lookup])
+  if (found?.isStale === true) await db.query(TOUCH, [found.user.sessionId])
+  return found
 }
 
-/** Finds the sessions of many tokens with one statement, in their order. */
+/** Finds the sessions of many tokens with one statement, in their order. It keeps none alive: a stream is no use. */
 export async function findSessions(
   db: Queryable,
   { sessionIdleHours }: Pick<SessionTimes, 'sessionIdleHours'>,
@@ -143,9 +147,7 @@ export async function findSessions(
     sessionIdleHours,
     lookups.map(({ workspaceId }) => workspaceId),
   ])
-  for (const { n, isStale: _, membership, ...user } of rows) found[n - 1] = { user, membership }
-  const stale = rows.filter(({ isStale }) => isStale).map(({ sessionId }) => sessionId)
-  if (stale.length > 0) await db.query(TOUCH, [stale])
+  for (const { n, isStale, membership, ...user } of rows) found[n - 1] = { user, membership, isStale }
   return found
 }
 
