@@ -4,6 +4,7 @@
  */
 import { assert } from 'chai'
 import { createKey } from '#src/auth/keys.ts'
+import { storeInvitation } from '#src/people/invitations.ts'
 import { newId } from '#src/platform/id.ts'
 import { storeCapturedMail } from '#src/sandbox/inbox.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -35,6 +36,8 @@ const URL_WITH_SECRETS = `https://hooks.example/${SECRETS.path}?key=${SECRETS.qu
 const SUSPENSION = { domain: 'slow.example' }
 
 /** `route: method path body`, in the order in which they are sent. */
+const INVITATION_ID = newId()
+
 const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, body?: object]>> = {
   'rotate-automation-webhook-secret': ['POST', '/public/automations/rotate-webhook-secret'],
   'add-audience': ['POST', '/public/audiences/add-audience', { name: 'A' }],
@@ -82,6 +85,7 @@ const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, 
   'admin-drop-mail': ['POST', '/admin/queue/drop', { domain: 'slow.example' }],
   'admin-bounce-mail': ['POST', '/admin/queue/bounce', { domain: 'slow.example' }],
   'admin-invite-user': ['POST', '/admin/users/invite', { email: 'bert@people.example', is_operator: true }],
+  'admin-revoke-invitation': ['DELETE', `/admin/invitations/${INVITATION_ID}`],
   'admin-reset-password': ['POST', '/admin/users/anna@people.example/reset-password'],
   'admin-reset-second-factors': ['POST', '/admin/users/anna@people.example/reset-second-factors'],
   'admin-disable-user': ['POST', '/admin/users/anna@people.example/disable'],
@@ -103,6 +107,9 @@ describe('the audit log', () => {
       `INSERT INTO login_methods (id, user_id, kind, secret) VALUES (gen_random_uuid(), $1, 'recovery_codes', '')`,
       [userId],
     )
+    const invited = { email: 'carl@people.example', workspaceId: null, role: null, isOperator: true, invitedBy: null }
+    const { id } = await api.db.transaction((tx) => storeInvitation(tx, invited))
+    await api.db.query('UPDATE invitations SET id = $2 WHERE id = $1', [id, INVITATION_ID])
     await api.db.query(`INSERT INTO nodes (name) VALUES ('mail-1')`)
     await api.db.query(`INSERT INTO egress_pools VALUES ('fast', now())`)
     const { workspaceId, domainId } = api

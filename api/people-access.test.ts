@@ -7,9 +7,9 @@ import { storeInvitation } from '#src/people/invitations.ts'
 import { createReset } from '#src/people/password-resets.ts'
 import { createSessionChecks } from '#src/people/session-checks.ts'
 import { newId } from '#src/platform/id.ts'
-import { startApi, type TestApi, type TestResponse } from '#test/support/api.ts'
+import { listOf, OPERATOR_TOKEN, startApi, textOf, type TestApi, type TestResponse } from '#test/support/api.ts'
 import { addPerson, addSignedIn } from '#test/support/people.ts'
-import { authoriseSessionAgain } from './http/session-access.ts'
+import { authoriseSessionAgain } from '#api/http/session-access.ts'
 
 const newAddress = (): string => `${newId()}@people.example`
 
@@ -18,6 +18,7 @@ describe('access of people', () => {
   before(async () => {
     const plans = new URL('../test/support/small-plans.json', import.meta.url).pathname
     api = await startApi({ PLANS_FILE: plans, MODE: 'live', MAILSTEAD_HOSTNAME: 'mx.sender.example', TRUST_PROXY: '1' })
+    await addPerson(api, { isOperator: true }) // the last operator cannot be removed
   })
   after(() => api.stop())
 
@@ -30,7 +31,7 @@ describe('access of people', () => {
       assert.equal(invited.status, 201, JSON.stringify(invited.body))
       assert.deepEqual([invited.body['data']?.['is_mailed'], invited.body['data']?.['link']] as unknown, [true, null])
       const { rows } = await api.db.query<{ id: string; html: string }>(
-        'SELECT m.id, b.html FROM messages m JOIN message_bodies b ON b.message_id = m.id WHERE m.to_list::text LIKE $1',
+        'SELECT id, b.html FROM messages JOIN message_bodies b ON b.message_id = id WHERE to_list::text LIKE $1',
         [`%${email}%`],
       )
       assert.lengthOf(rows, 1)
@@ -137,6 +138,49 @@ describe('access of people', () => {
     assert.isFalse(await isOld())
   })
 
+  describe('the invitations of an operator', () => {
+    const asOperator = (method: string, path: string, body?: object): Promise<TestResponse> =>
+      api.call(method, path, { key: OPERATOR_TOKEN, ...(body === undefined ? {} : { body }) })
+    const linkOf = (answer: TestResponse): string => `/${new URL(textOf(answer.body['data']?.['link'])).pathname}`
+    const open = (path: string): Promise<TestResponse> =>
+      api.call('GET', path, { key: null, headers: { accept: 'application/json' } })
+
+    for (const [method, path] of [
+      ['POST', '/disable'],
+      ['DELETE', ''],
+    ] as const)
+      it(`end with the operator: ${method} ${path}`, async () => {
+        const operator = await addSignedIn(api, { isOperator: true })
+        const body = { email: newAddress(), is_operator: true }
+        const link = linkOf(await operator.call('POST', '/admin/users/invite', { workspace: null, body }))
+        assert.equal((await open(link)).status, 200)
+        assert.equal((await asOperator(method, `/admin/users/${operator.userId}${path}`)).status, 200)
+        assert.equal((await open(link)).status, 404)
+        if (method === 'DELETE') return
+        await asOperator('POST', `/admin/users/${operator.userId}/enable`)
+        assert.equal((await open(link)).status, 404, 'also when the operator is enabled again')
+      })
+    it('of a disabled one are void, even if they were stored at the same time', async () => {
+      const operator = await addPerson(api, { isOperator: true })
+      await asOperator('POST', `/admin/users/${operator.userId}/disable`)
+      const place = { workspaceId: null, role: null, isOperator: true, invitedBy: operator.userId }
+      const { token } = await api.db.transaction((tx) => storeInvitation(tx, { ...place, email: newAddress() }))
+      assert.equal((await open(`//join/${token}`)).status, 404)
+    })
+    it('are listed and revoked by operators', async () => {
+      const email = newAddress()
+      const link = linkOf(await asOperator('POST', '/admin/users/invite', { email, is_operator: true }))
+      const listed = await asOperator('GET', '/admin/invitations')
+      const found = listOf(listed.body['data']?.['invitations']).find((one) => textOf(one['email']) === email)
+      const path = `/admin/invitations/${textOf(found?.['id'])}`
+      assert.deepEqual(
+        [(await asOperator('DELETE', path)).status, (await asOperator('DELETE', path)).status],
+        [200, 404],
+      )
+      assert.equal((await open(link)).status, 404)
+    })
+  })
+
   describe('the plan of a workspace', () => {
     it('holds for its members as for its keys', async () => {
       const { workspaceId } = await api.addTenant({ plan: 'free' })
@@ -155,7 +199,9 @@ describe('access of people', () => {
       ].map(({ headers }) => headers.get('x-ratelimit-limit'))
       assert.deepEqual(limits, ['20', '20'])
       const answers = await Promise.all(
-        Array.from({ length: 60 }, () => owner.call('GET', '/public/audiences/get-audiences', { workspace: workspaceId })),
+        Array.from({ length: 60 }, () =>
+          owner.call('GET', '/public/audiences/get-audiences', { workspace: workspaceId }),
+        ),
       )
       assert.include(
         answers.map(({ status }) => status),

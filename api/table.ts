@@ -47,6 +47,7 @@ import { IDENTITY_PROVIDER_ROUTES } from '#api/routes/identity-providers.ts'
 import { INBOUND_EMAIL_ROUTES } from '#api/routes/inbound-emails.ts'
 import { INBOUND_ROUTE_ROUTES } from '#api/routes/inbound-routes.ts'
 import { INVITATION_ROUTES } from '#api/routes/invitations.ts'
+import { OPERATOR_INVITATION_ROUTES } from '#api/routes/operator-invitations.ts'
 import { LOGIN_METHOD_ROUTES } from '#api/routes/login-methods.ts'
 import { LOGIN_ROUTES } from '#api/routes/login.ts'
 import { MEMBER_ROUTES } from '#api/routes/members.ts'
@@ -144,6 +145,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...ADMIN_RETENTION_ROUTES,
   ...ADMIN_DRY_RUN_ROUTES,
   ...ADMIN_USER_ROUTES,
+  ...OPERATOR_INVITATION_ROUTES,
   ...ADMIN_WORKSPACE_ROUTES,
   ...ADMIN_KEY_ROUTES,
   ...ADMIN_SOURCE_ROUTES,

@@ -37,7 +37,6 @@ src/auth: config src src/concurrency src/net src/platform src/queue src/stores
 src/suppression: src src/mail src/platform src/stores
 src/events: src/concurrency src/platform src/queue src/stores
 src/inbound-mail: src src/crypto src/events src/platform src/queue src/stores
-src/change-stream: src src/auth src/concurrency src/events src/people src/platform src/queue src/stores
 src/contacts: src src/concurrency src/events src/mail src/platform src/queue src/stores
 src/domains: config src src/concurrency src/events src/mail src/net src/platform src/queue src/sandbox src/stores
 src/providers: config src src/concurrency src/crypto src/events src/net src/platform src/queue src/stores
@@ -54,6 +53,7 @@ src/messages: config src src/concurrency src/contacts src/egress src/events src/
   src/queue src/shaping src/stores src/suppression src/traces src/workspaces
 src/people: config src src/auth src/concurrency src/crypto src/mail src/messages src/net src/platform src/queue
   src/rate-limits src/stores src/workspaces
+src/change-stream: src src/auth src/concurrency src/events src/people src/platform src/queue src/stores
 src/privacy: src src/contacts src/mail src/messages src/platform src/stores src/suppression
 src/submission: config src src/auth src/mail src/messages src/platform src/providers src/queue src/templates
 src/operator: config src src/crypto src/domains src/mail src/messages src/platform src/queue src/retention src/stores

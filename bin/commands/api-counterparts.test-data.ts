@@ -21,7 +21,7 @@ workspace resume: admin-resume
 workspace delete: - cannot be undone and takes minutes; the command wants a confirmation and shows its progress
 workspace list: admin-list-workspaces admin-get-workspace admin-change-workspace admin-list-plans
 user create: - prints a link for the terminal; by the API people are invited: admin-invite-user
-user invite: admin-invite-user create-invitation
+user invite: admin-invite-user create-invitation admin-list-invitations admin-revoke-invitation
 user list: admin-list-users list-members
 user reset: admin-reset-password
 user reset-factors: admin-reset-second-factors

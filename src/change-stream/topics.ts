@@ -1,7 +1,7 @@
 /**
  * The topics of the stream of changes, one row each. A caller may read a topic if it may read the objects themselves: a
- * person with the permission; an admin key with the scope, or any key if there is none. Topics of the operator are those
- * of the whole service.
+ * person with the permission; an admin key with the scope, or any key if there is none. Topics of the operator are
+ * those of the whole service.
  *
  * `from`: where changes come from. `events`: the events of the workspace, by the beginning of their type. `triggers`:
  * the table `changes`, which triggers write (migrations/072-changes.ts). `sampled`: one query a second for all clients

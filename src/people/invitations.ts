@@ -1,7 +1,8 @@
 /**
  * Invitations to a workspace, to the operators, and the link for the first operator. A link works once and for some
  * days; another invitation of the same person replaces it. Two requests with one token: the first gets it, since the
- * row is locked. Nobody invites to a role above their own, and who loses their role loses their open invitations.
+ * row is locked. Nobody invites to a role above their own, and who loses their role, is disabled or deleted loses their
+ * open invitations (`revoked-invitations.ts`).
  */
 import { newId } from '#src/platform/id.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
@@ -50,12 +51,37 @@ export function listInvitations(db: Queryable, workspaceId: string, request: Pag
   )
 }
 
-/** The open invitation of a link; null if it is unknown, used, revoked or too old. */
+/** The open invitations that give the rights of an operator, the newest first. */
+export function listOperatorInvitations(db: Queryable, request: PageRequest): Promise<Page<Invitation>> {
+  return readPage<Invitation>(
+    db,
+    {
+      columns: COLUMNS,
+      from: 'invitations i',
+      joins: JOINS,
+      where: `i.is_operator AND ${OPEN}`,
+      order: newestFirst('i.id'),
+      values: [],
+    },
+    request,
+  )
+}
+
+/** Ends an open invitation that gives the rights of an operator. False if there is none with this id. */
+export async function revokeOperatorInvitation(db: Queryable, id: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `UPDATE invitations i SET revoked_at = now() WHERE i.id = $1 AND i.is_operator AND ${OPEN}`,
+    [id],
+  )
+  return rowCount === 1
+}
+
+/** The open invitation of a link; null if it is unknown, used, revoked or too old, or its inviter is disabled. */
 export async function findInvitation(db: Queryable, token: string | Buffer): Promise<Invitation | null> {
   const tokenHash = hashOf(token)
   if (tokenHash === null) return null
   const { rows } = await db.query<Invitation>(
-    `SELECT ${COLUMNS} FROM invitations i ${JOINS} WHERE i.token_hash = $1 AND ${OPEN}`,
+    `SELECT ${COLUMNS} FROM invitations i ${JOINS} WHERE i.token_hash = $1 AND u.disabled_at IS NULL AND ${OPEN}`,
     [tokenHash],
   )
   return rows[0] ?? null

@@ -7,6 +7,7 @@ import type { Db, Queryable } from '#src/stores/db.ts'
 import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createWorkspace } from '#src/workspaces/workspaces.ts'
+import { revokeInvitationsOf } from './revoked-invitations.ts'
 import { mayManage, type MemberRole } from './roles.ts'
 import { endSessions } from './user-sessions.ts'
 
@@ -137,7 +138,7 @@ export function changeRole(
       userId,
       role,
     ])
-    await revokeInvitationsOf(tx, workspaceId, userId)
+    await revokeInvitationsOf(tx, userId, workspaceId)
     await endSessions(tx, userId)
     return { kind: 'changed' }
   })
@@ -154,22 +155,10 @@ export function removeMember(db: Db, actor: MemberActor, userId: string): Promis
     if (!isSelf && !mayManage(own, present)) return { kind: 'beyond-rights', role: present }
     if (present === 'owner' && (await isLastOwner(tx, workspaceId, userId))) return { kind: 'last-owner' }
     await tx.query('DELETE FROM workspace_members WHERE workspace_id = $1 AND user_id = $2', [workspaceId, userId])
-    await revokeInvitationsOf(tx, workspaceId, userId)
+    await revokeInvitationsOf(tx, userId, workspaceId)
     if (!isSelf) await endSessions(tx, userId)
     return { kind: 'changed' }
   })
-}
-
-/** What somebody who loses a role has invited is worth no more than that role. */
-async function revokeInvitationsOf(tx: Queryable, workspaceId: string, userId: string): Promise<void> {
-  await tx.query(
-    sql`
-      UPDATE invitations
-      SET revoked_at = now()
-      WHERE workspace_id = $1 AND invited_by = $2 AND accepted_at IS NULL AND revoked_at IS NULL
-    `,
-    [workspaceId, userId],
-  )
 }
 
 /** Makes the user a member. A member keeps the role that they have; false then. */

@@ -6,6 +6,7 @@ import { newId } from '#src/platform/id.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
 import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
+import { revokeInvitationsOf } from './revoked-invitations.ts'
 import { endSessions, type LoginMethodKind } from './user-sessions.ts'
 
 export interface User {
@@ -108,13 +109,21 @@ async function removesLastOperator(tx: Queryable, userId: string): Promise<boole
   return rows.length > 0 && !(await hasOtherOperator(tx, userId))
 }
 
-/** A disabled user cannot sign in; their sessions end now. The API keys of their workspaces stay. Idempotent. */
+/** Nobody stores an invitation of the user meanwhile. */
+const LOCK_USER = 'SELECT FROM users WHERE id = $1 FOR UPDATE'
+
+/**
+ * A disabled user cannot sign in; their sessions and the invitations that they made end now. The API keys of their
+ * workspaces stay. Idempotent.
+ */
 export function disableUser(db: Db, userId: string): Promise<UserChange> {
   return db.transaction(async (tx) => {
     if (await removesLastOperator(tx, userId)) return 'last-operator'
+    await tx.query(LOCK_USER, [userId])
     const { rowCount } = await tx.query('UPDATE users SET disabled_at = coalesce(disabled_at, now()) WHERE id = $1', [
       userId,
     ])
+    await revokeInvitationsOf(tx, userId, null)
     await endSessions(tx, userId)
     return rowCount === 1 ? 'changed' : 'not-found'
   })
@@ -145,13 +154,15 @@ const LOCK_WORKSPACES = sql`
   FOR NO KEY UPDATE OF w
 `
 
-/** Deletes a user with sessions, login methods and roles. Their invitations stay, and the audit log keeps the id. */
+/** Deletes a user with sessions, login methods and roles; their open invitations end. The audit log keeps the id. */
 export function deleteUser(db: Db, userId: string): Promise<UserDeletion> {
   return db.transaction(async (tx) => {
     if (await removesLastOperator(tx, userId)) return 'last-operator'
     await tx.query(LOCK_WORKSPACES, [userId])
     const { rows } = await tx.query(OWNED_ALONE, [userId])
     if (rows.length > 0) return 'last-owner'
+    await tx.query(LOCK_USER, [userId])
+    await revokeInvitationsOf(tx, userId, null)
     const { rowCount } = await tx.query('DELETE FROM users WHERE id = $1', [userId])
     return rowCount === 1 ? 'changed' : 'not-found'
   })

@@ -111,6 +111,7 @@ export const LISTS: readonly ListCase[] = [
   }),
   listCase('admin-list-audit-log', '/admin/audit-log', 'entries', OF_OPERATOR),
   listCase('admin-list-users', '/admin/users', 'users', { isOperator: true }),
+  listCase('admin-list-invitations', '/admin/invitations', 'invitations', { isOperator: true }),
   listCase('admin-list-workspaces', '/admin/workspaces', 'workspaces', {
     isOperator: true,
     otherFilter: { plan: 'free' },
@@ -173,6 +174,8 @@ async function addPeople(api: TestApi, { workspaceId }: Tenant): Promise<ListSee
     await addPerson(api, { role: 'viewer', workspaceId })
     const place = { workspaceId, role: 'viewer', isOperator: false, invitedBy: owner.userId } as const
     await storeInvitation(api.db, { ...place, email: `${marker}@invited.example` })
+    const service = { ...place, workspaceId: null, role: null, isOperator: true }
+    await storeInvitation(api.db, { ...service, email: `${marker}@operator.example` })
   }
   return { cookie: owner.cookie, origin: api.config.publicUrl, 'x-workspace': workspaceId }
 }
