@@ -26,8 +26,8 @@ function schemesOf(spec: AnyRoute): string[] {
   return [spec.access === 'operator' ? 'operator' : 'key', ...(Object.hasOwn(KEYS_ONLY, spec.name) ? [] : ['session'])]
 }
 
+const addressOf = (spec: AnyRoute): string => `10.0.${ROUTES.indexOf(spec) >> 8}.${ROUTES.indexOf(spec) & 255}`
 const isAdmin = (spec: AnyRoute): boolean => typeof spec.access === 'object'
-
 describe('the table of routes', () => {
   let api: TestApi
   let scopeless: string
@@ -59,15 +59,14 @@ describe('the table of routes', () => {
   it('has no duplicate name, and no duplicate method of a path', () => {
     const names = ROUTES.map(({ name }) => name)
     assert.strictEqual(new Set(names).size, names.length)
-    const places = ROUTES.flatMap((spec) => pathsOf(spec).map((path) => `${spec.method} ${path.replace(/:\w+/g, ':')}`))
-    assert.strictEqual(new Set(places).size, places.length)
+    const paths = ROUTES.flatMap((spec) => pathsOf(spec).map((path) => `${spec.method} ${path.replace(/:\w+/g, ':')}`))
+    assert.strictEqual(new Set(paths).size, paths.length)
   })
 
   for (const spec of ROUTES) {
     for (const path of pathsOf(spec)) {
       describe(`${spec.method} ${path}`, () => {
-        const place = ROUTES.indexOf(spec)
-        const from = { 'x-forwarded-for': `10.0.${place >> 8}.${place & 255}` } // invalid tokens are limited by network
+        const from = { 'x-forwarded-for': addressOf(spec) } // invalid tokens are limited by network
         const call = (key: string | null, method = spec.method): Promise<TestResponse> => {
           const { body, headers: type } = method === 'GET' || method === 'DELETE' ? {} : bodyFor(spec)
           return api.call(method, concrete(path), { key, body, headers: { ...type, ...from } })

@@ -191,7 +191,7 @@ describe('GET /public/changes', () => {
   it('ends with a rotated secret, also beside a stream of the new one', async () => {
     const tenant = await api.addTenant()
     const { body: listed } = await api.call('GET', '/public/api-keys?type=admin', { key: tenant.admin })
-    const [{ id = '' } = {}] = (listed['data'] as unknown as { keys: { id: string }[] }).keys
+    const { id } = (listed['data'] as unknown as { keys: [{ id: string }] }).keys[0]
     const leaked = await open('', { key: tenant.admin })
     const { body } = await api.call('POST', `/public/api-keys/${id}/rotate`, {
       key: tenant.admin,

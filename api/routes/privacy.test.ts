@@ -1,8 +1,7 @@
 import { assert } from 'chai'
-import { newId } from '#src/platform/id.ts'
 import { applyCounterDeltas } from '#src/contacts/apply-counter-deltas.ts'
 import { systemClock } from '#src/platform/clock.ts'
-import { messageIdOf } from '#src/platform/id.ts'
+import { messageIdOf, newId } from '#src/platform/id.ts'
 import { openLog } from '#src/platform/log.ts'
 import { continueErasure } from '#src/privacy/erasure.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -277,16 +276,11 @@ describe('what is stored about a person', () => {
     const kinds = all.map((one) => textOf(one['kind']))
     assert.includeMembers(kinds, ['contact', 'suppression', 'automation_call', 'message', 'event'])
     const messages = all.filter((one) => textOf(one['kind']) === 'message')
-    assert.deepEqual(
-      messages.map((one) => textOf(one['data']?.['id'])),
-      [alone, shared, waiting],
-    )
+    const idsOf = (lines: readonly Json[]): string[] => lines.map((one) => textOf(one['data']?.['id']))
+    assert.deepEqual(idsOf(messages), [alone, shared, waiting])
     assert.notInclude(JSON.stringify(messages.map((one) => one['data']?.['recipient'])), OTHER)
     const rest = (await read(alone)).filter((one) => textOf(one['kind']) === 'message')
-    assert.deepEqual(
-      rest.map((one) => textOf(one['data']?.['id'])),
-      [shared, waiting],
-    )
+    assert.deepEqual(idsOf(rest), [shared, waiting])
     const { rows } = await api.db.query<{ object: string }>(
       `SELECT object FROM audit_log WHERE kind = 'person_export' ORDER BY id LIMIT 1`,
     )
