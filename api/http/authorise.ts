@@ -54,9 +54,9 @@ export async function authorise(
   request: AuthorisedRequest,
 ): Promise<AuthorisationResult> {
   if (spec.access === 'public') return NO_CALLER
-  const { method, headers } = request.req
+  const { method, headers, url } = request.req
   if (headers.authorization === undefined) {
-    const access = await authoriseSession(ctx, spec, { method, headers, res: request.res })
+    const access = await authoriseSession(ctx, spec, { method, headers, url, res: request.res })
     if (access !== null) return access.ok ? limitSession(ctx, spec, request.res, access) : { ...access, caller: null }
   }
   const credential = readBearer(headers.authorization)

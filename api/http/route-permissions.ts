@@ -12,7 +12,8 @@ const ROUTES_BY_PERMISSION: Readonly<Record<Permission, string>> = {
     get-statistics get-link-statistics
     get-captured-emails get-captured-email get-captured-email-raw list-scheduled stream-changes`,
   'mail:content': 'get-email-content get-email-source get-email-attempts',
-  'mail:write': 'retry-email cancel-email resend-email',
+  'mail:write': 'retry-email cancel-email resend-email cancel-scheduled',
+  'mail:send': 'send-instant send-high send-async send-bulk schedule-email change-scheduled',
   'mail:delete': 'delete-captured-email delete-captured-emails',
   'templates:read': `list-templates get-template list-template-versions get-template-version list-partials get-partial
     preview-template check-template`,
@@ -60,15 +61,8 @@ const SENDS = 'sends as the sender of a Regular key'
 
 /** Endpoints of a workspace that no role opens, each with its reason. */
 export const KEYS_ONLY: Readonly<Record<string, string>> = {
-  'send-instant': SENDS,
-  'send-high': SENDS,
-  'send-async': SENDS,
-  'send-bulk': SENDS,
   'send-batch': SENDS,
   'send-raw': SENDS,
-  'schedule-email': SENDS,
-  'change-scheduled': SENDS,
-  'cancel-scheduled': 'a key cancels what it may send',
   'test-template': SENDS,
   'verify-key': 'describes the key of the request',
 }

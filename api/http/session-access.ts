@@ -56,6 +56,8 @@ export type SessionAccess =
 
 export interface SessionRequest {
   readonly method?: string | undefined
+  /** With its query. */
+  readonly url?: string | undefined
   readonly headers: IncomingHttpHeaders
 }
 
@@ -70,14 +72,15 @@ export async function authoriseSession(
   const token = readSessionCookie(ctx.config, request.headers)
   if (token === null) return null
   if (!isFromHere(ctx.config, request)) return { ok: false, person: null, refusal: FOREIGN }
-  const workspaceId = readWorkspace(request.headers)
+  const headers = withWorkspaceOfQuery(spec, request)
+  const workspaceId = readWorkspace(headers)
   const found = await findSession(ctx.db, ctx.config, { token, workspaceId })
   if (found === null) return { ok: false, person: null, refusal: ENDED }
   const { user: person, membership } = found
   const refusal =
     limitRate(ctx, request.res, person) ??
     (needsSecondFactor(ctx.config, person) && !WITHOUT_SECOND_FACTOR.has(spec.name) ? NEEDS_SECOND_FACTOR : null) ??
-    refuseAccess(spec, { person, membership, isNamed: hasWorkspace(request) })
+    refuseAccess(spec, { person, membership, isNamed: hasWorkspace(headers) })
   if (refusal !== null) return { ok: false, person, refusal }
   const isOfWorkspace = spec.access !== 'operator' && spec.access !== 'person'
   return { ok: true, person, caller: membership === null || !isOfWorkspace ? null : callerOf(membership) }
@@ -134,7 +137,23 @@ function refuseRole(routeName: string, membership: MemberWorkspace | null): Refu
   )
 }
 
-const hasWorkspace = ({ headers }: SessionRequest): boolean => headers['x-workspace'] !== undefined
+const hasWorkspace = (headers: IncomingHttpHeaders): boolean => headers['x-workspace'] !== undefined
+
+/** Routes that `EventSource` opens, which cannot send a header: the query may name the workspace. They only read. */
+const WORKSPACE_IN_QUERY: ReadonlySet<string> = new Set(['stream-changes'])
+
+/** The headers with the workspace that the query names. Two names are none, so that no reader can take the other. */
+export function withWorkspaceOfQuery(
+  { name }: Pick<AnyRoute, 'name'>,
+  { headers, url = '' }: { readonly headers: IncomingHttpHeaders; readonly url?: string | undefined },
+): IncomingHttpHeaders {
+  const start = url.indexOf('?')
+  if (start < 0 || !WORKSPACE_IN_QUERY.has(name)) return headers
+  const given = new URLSearchParams(url.slice(start + 1)).getAll('workspace')
+  if (given.length === 0) return headers
+  const named = new Set([...given, ...(hasWorkspace(headers) ? [String(headers['x-workspace'])] : [])])
+  return { ...headers, 'x-workspace': named.size === 1 ? given[0] : 'ambiguous' }
+}
 
 /** A name that is no uuid is that of no workspace. */
 function readWorkspace(headers: IncomingHttpHeaders): string | null {

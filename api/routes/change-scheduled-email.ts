@@ -1,4 +1,5 @@
 /** PATCH /send-email/schedule/:id: changes a message that waits for its time. */
+import { bindSender } from '#api/sending/session-sender.ts'
 import { z } from 'zod'
 import type { Caller } from '#src/auth/keys.ts'
 import { changeScheduled, type ChangeRefusal, type ChangeScheduledResult } from '#src/messages/change-scheduled.ts'
@@ -29,11 +30,13 @@ export const changeScheduledEmail = route({
   status: 200,
   response: changedResponse,
   errors: ['NOT_FOUND', 'CONFLICT', 'INVALID_TEMPLATE', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
-  handle: async (ctx, { caller, params, body }) => {
-    const { workspaceId } = caller
+  handle: async (ctx, { caller: given, params, body }) => {
+    const { workspaceId } = given
     const id = messageIdOf(params.id)
     const present = id === null ? null : await findScheduled(ctx.db, workspaceId, id)
     if (present === null) return REFUSALS['not-found']
+    const caller = await bindSender(ctx, given, body.from ?? present.from)
+    if (isRefusal(caller)) return caller
     const result = await change(ctx, { caller, body, present })
     if (typeof result !== 'string') return result
     if (result !== 'changed') return REFUSALS[result]

@@ -46,6 +46,8 @@ const EXPLANATION = [
   'revoked or lost a scope. Send the last `id` as `Last-Event-ID` to continue after a disconnection of up to ten',
   'minutes; browsers do. A change may be reported twice.',
   '',
+  '`EventSource` cannot send the header `X-Workspace`: with a session, name the workspace in the query.',
+  '',
   'Topics:',
 ].join('\n')
 
@@ -73,7 +75,13 @@ export const CHANGE_STREAM_ROUTES: readonly AnyRoute[] = [
     method: 'GET',
     paths: ['/public/changes'],
     access: 'any',
-    query: query(WORKSPACE_TOPICS),
+    query: query(WORKSPACE_TOPICS).extend({
+      workspace: z
+        .string()
+        .max(64, 'is too long')
+        .optional()
+        .meta({ description: 'for a session: the id of the workspace, in place of the header X-Workspace' }),
+    }),
     status: 200,
     produces: ['text/event-stream'],
     errors: ['VALIDATION_ERROR', 'INSUFFICIENT_SCOPE', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
@@ -91,14 +99,20 @@ export const CHANGE_STREAM_ROUTES: readonly AnyRoute[] = [
         )
       const holder =
         caller.keyId === null ? `session ${person?.sessionId ?? ''} ${caller.workspaceId}` : `key ${caller.keyId}`
+      // later checks are of the workspace that was authorised, wherever the request named it
+      const headers = person === null ? request.headers : { ...request.headers, 'x-workspace': caller.workspaceId }
       return openStream(ctx, request, {
         workspaceId: caller.workspaceId,
         topics,
-        access: accessOf(ctx, request, {
-          spec: { name: 'stream-changes', access: 'any' },
-          holder,
-          mayRead: mayReadTopic,
-        }),
+        access: accessOf(
+          ctx,
+          { headers, address: request.address },
+          {
+            spec: { name: 'stream-changes', access: 'any' },
+            holder,
+            mayRead: mayReadTopic,
+          },
+        ),
       })
     },
   }),

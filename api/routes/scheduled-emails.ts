@@ -19,6 +19,7 @@ import { cancelledResponse, scheduledResponse, scheduledList } from '#api/sendin
 import { MESSAGE_REF, sendBody, type SendBody } from '#api/sending/body.ts'
 import { checkSender } from '#api/sending/prepare.ts'
 import { formatIds, readClaim, SCHEDULED_ESTIMATE, send } from '#api/sending/send.ts'
+import { bindSender } from '#api/sending/session-sender.ts'
 import { tierName } from '#api/sending/tier.ts'
 import { respondToSend, SENDING_ERRORS, sendingPaths } from './send.ts'
 import { countText } from '#src/platform/plural.ts'
@@ -100,7 +101,10 @@ export const scheduleEmail = route({
   response: scheduledResponse,
   countsQuota: true,
   errors: SENDING_ERRORS,
-  handle: async (ctx, { caller, body, headers }) => {
+  handle: async (ctx, request) => {
+    const { body, headers } = request
+    const caller = await bindSender(ctx, request.caller, body.body.from)
+    if (isRefusal(caller)) return caller
     const read = readClaim(headers, 'schedule', body)
     if (!read.ok) return read.refusal
     return respondToSend(
@@ -173,8 +177,9 @@ export const cancelScheduledEmail = route({
     const id = messageIdOf(params.id)
     const present = id === null ? null : await findScheduled(ctx.db, workspaceId, id)
     if (present === null) return NOT_SCHEDULED
-    // a key may cancel what it may send: as a change, not mail of another sender of the workspace
-    const refusal = checkSender(caller, present.from)
+    // a key may cancel what it may send: as a change, not mail of another sender of the workspace. A person has the
+    // permission for the whole workspace
+    const refusal = caller.keyId === null ? null : checkSender(caller, present.from)
     if (refusal !== null) return refusal
     const result = await cancelScheduled(ctx, workspaceId, present.id)
     if (result === 'not-found') return NOT_SCHEDULED

@@ -9,6 +9,7 @@ import { route, type ApiResponse, type AnyRoute, type ApiRequest } from '#api/ht
 import type { Refusal } from '#src/platform/errors.ts'
 import { queuedResponse } from '#api/sending/response-schemas.ts'
 import { sendBody } from '#api/sending/body.ts'
+import { bindSender } from '#api/sending/session-sender.ts'
 import { readClaim, send, type SendResult } from '#api/sending/send.ts'
 
 /** The endpoint names of each tier, the documented one first. */
@@ -57,7 +58,9 @@ async function sendOne(
   request: ApiRequest<'regular', undefined, undefined, typeof sendBody>,
   tier: Tier,
 ): Promise<ApiResponse | Refusal> {
-  const { body, caller, headers } = request
+  const { body, headers } = request
+  const caller = await bindSender(ctx, request.caller, body.from)
+  if (isRefusal(caller)) return caller
   const read = readClaim(headers, `send ${tier}`, body)
   if (!read.ok) return read.refusal
   return respondToSend(await send(ctx, caller, { body, tier, scheduledAt: null, timezone: null }, read.claim))

@@ -6587,7 +6587,9 @@ export class Mailstead {
     this.#transport = new Transport(options)
   }
 
-  /** Send one message, tier instant: 0-5 seconds. Needs a Regular key. */
+  /**
+   * Send one message, tier instant: 0-5 seconds. Needs a Regular key. Open to people with the permission `mail:send`.
+   */
   sendInstant(input: {
     readonly body: Message
   }, options?: CallOptions): Promise<QueuedEmail> {
@@ -6598,14 +6600,16 @@ export class Mailstead {
     )
   }
 
-  /** Send one message, tier high: 0-30 seconds. Needs a Regular key. */
+  /** Send one message, tier high: 0-30 seconds. Needs a Regular key. Open to people with the permission `mail:send`. */
   sendHigh(input: {
     readonly body: Message
   }, options?: CallOptions): Promise<QueuedEmail> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/high', isIdempotent: true }, input, options)
   }
 
-  /** Send one message, tier normal: 0-5 minutes. Needs a Regular key. */
+  /**
+   * Send one message, tier normal: 0-5 minutes. Needs a Regular key. Open to people with the permission `mail:send`.
+   */
   sendAsync(input: {
     readonly body: Message
   }, options?: CallOptions): Promise<QueuedEmail> {
@@ -6616,7 +6620,10 @@ export class Mailstead {
     )
   }
 
-  /** Send one message, tier bulk: when the queue is idle. Needs a Regular key. */
+  /**
+   * Send one message, tier bulk: when the queue is idle. Needs a Regular key. Open to people with the permission
+   * `mail:send`.
+   */
   sendBulk(input: {
     readonly body: Message
   }, options?: CallOptions): Promise<QueuedEmail> {
@@ -6670,7 +6677,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/send-email/raw', isIdempotent: true }, input, options)
   }
 
-  /** Schedule one message, from 1 minute to 365 days ahead. Needs a Regular key. Needs the plan LAUNCH or higher. */
+  /**
+   * Schedule one message, from 1 minute to 365 days ahead. Needs a Regular key. Open to people with the permission
+   * `mail:send`. Needs the plan LAUNCH or higher.
+   */
   scheduleEmail(input: {
     readonly body: ScheduledMessage
   }, options?: CallOptions): Promise<ScheduledEmail> {
@@ -6697,7 +6707,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'GET', path: '/api/v1/send-email/scheduled' }, input, options)
   }
 
-  /** Cancel a scheduled message before its time; a repetition has the same result. Needs a Regular key. */
+  /**
+   * Cancel a scheduled message before its time; a repetition has the same result. Needs a Regular key. Open to people
+   * with the permission `mail:write`.
+   */
   cancelScheduled(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -6710,7 +6723,8 @@ export class Mailstead {
   /**
    * Change a scheduled message, until 30 seconds before its time. Every field of a send. Omitted fields and null stay;
    * an empty list, object or text removes. `to`, `cc` and `bcc` replace their list: a recipient that is left out is
-   * cancelled. All of it is changed, or nothing. Needs a Regular key. Needs the plan LAUNCH or higher.
+   * cancelled. All of it is changed, or nothing. Needs a Regular key. Open to people with the permission `mail:send`.
+   * Needs the plan LAUNCH or higher.
    */
   changeScheduled(input: {
     readonly params: {
