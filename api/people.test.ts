@@ -48,6 +48,9 @@ describe('people', () => {
   describe('roles', () => {
     for (const role of ROLE_NAMES)
       it(`${role} gets the endpoints of the role, and no others`, async () => {
+        // all requests of a person and of a workspace are limited: each role has a workspace of its own
+        const { workspaceId } = await api.addTenant()
+        const person = await addSignedIn(api, { role, workspaceId })
         const wrong: string[] = []
         for (const spec of OF_WORKSPACES.filter(({ name }) => !NOT_SENT.has(name))) {
           if (
@@ -55,7 +58,7 @@ describe('people', () => {
             rolesOf(spec.name).includes(role)
           )
             continue
-          const answer = await send(byRole[role], spec)
+          const answer = await send(person, spec, workspaceId)
           const isOpen = rolesOf(spec.name).includes(role)
           if (isRoleRefusal(answer) === isOpen || [401, 429, 500].includes(answer.status))
             wrong.push(`${spec.name}: ${answer.status} ${JSON.stringify(answer.body)}`)
@@ -64,16 +67,19 @@ describe('people', () => {
       })
 
     it('a workspace of others is one that does not exist', async () => {
+      const people = [stranger, operator]
+      for (let i = 0; i < 3; i++) people.push(await addSignedIn(api, { role: 'owner' }))
+      const [other, ofService, first, second, third] = people as [SignedIn, SignedIn, SignedIn, SignedIn, SignedIn]
       for (const spec of OF_WORKSPACES.filter(({ name }) => permissionOf(name) !== null)) {
         const answers = [
-          await send(stranger, spec),
-          await send(byRole.owner, spec, newId()),
-          await send(operator, spec),
-          await send(byRole.owner, spec, 'x'),
+          await send(other, spec),
+          await send(first, spec, newId()),
+          await send(ofService, spec),
+          await send(second, spec, 'x'),
         ]
         for (const { status, body } of answers)
           assert.deepEqual([status, body['message']], [404, 'There is no such workspace. Call get-me to see yours.'])
-        const unnamed = await send(byRole.owner, spec, null)
+        const unnamed = await send(third, spec, null)
         assert.deepEqual([unnamed.status, unnamed.body['error']], [400, 'VALIDATION_ERROR'], spec.name)
       }
     })
