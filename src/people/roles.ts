@@ -64,7 +64,10 @@ const VIEWED: readonly Permission[] = [
   'tracking:read',
 ]
 
-/** The highest role first: a member manages members of its own and of lower rank only. */
+/**
+ * The highest role first: a member manages members of its own and of lower rank only. Received mail is for owners and
+ * admins: at a route of a whole domain it may contain links that open the accounts of colleagues.
+ */
 export const ROLES = {
   owner: ALL,
   admin: ALL,
@@ -83,8 +86,6 @@ export const ROLES = {
     'tracking:write',
     'webhooks:read',
     'webhooks:write',
-    'inbound:read',
-    'inbound:write',
     'keys:read',
     'keys:write',
   ],

@@ -147,6 +147,8 @@ export const LISTS: readonly ListCase[] = [
     id: 'address',
     otherFilter: { prefix: 'never' },
   }),
+  listCase('list-inbound-routes', '/public/inbound/routes', 'routes'),
+  listCase('list-received-emails', '/public/inbound/emails', 'emails', { otherFilter: { spam_verdict: 'spam' } }),
   listCase('list-imports', '/public/contacts/imports', 'imports'),
   listCase('list-segments', '/public/segments', 'segments'),
   listCase('list-webhooks', '/public/webhooks', 'webhooks'),
