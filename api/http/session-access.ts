@@ -143,7 +143,7 @@ const hasWorkspace = (headers: IncomingHttpHeaders): boolean => headers['x-works
 const WORKSPACE_IN_QUERY: ReadonlySet<string> = new Set(['stream-changes'])
 
 /** The headers with the workspace that the query names. Two names are none, so that no reader can take the other. */
-export function withWorkspaceOfQuery(
+function withWorkspaceOfQuery(
   { name }: Pick<AnyRoute, 'name'>,
   { headers, url = '' }: { readonly headers: IncomingHttpHeaders; readonly url?: string | undefined },
 ): IncomingHttpHeaders {
