@@ -4,8 +4,8 @@
  * npm, a compiler or the network: bin/mailstead uses `runtime/node` of such a tree and does no setup.
  *
  * Versions and checksums are those of package-lock.json; a download that does not match them ends the build. The
- * embedded PostgreSQL, tools, tests and type declarations are left out. Licences stay. The last line reports the sizes;
- * dependencies of 150 MB or more are an error.
+ * embedded PostgreSQL, tools, tests and type declarations are left out. Licences stay. The dashboard is built here if
+ * dashboard/dist is missing. The last line reports the sizes; dependencies of 150 MB or more are an error.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -16,6 +16,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const PROGRAM = ['api', 'bin', 'clients', 'config', 'docs', 'migrations', 'mta', 'packaging', 'src', 'worker']
+/** Folders of which packages contain `dist` only: static files that `npm run build:NAME` makes. */
+const BUILT = ['dashboard']
 const FILES = ['package.json', 'package-lock.json', '.npmrc', 'LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md']
 /** Files of the program that only developers use. */
 const NOT_PROGRAM = /\.test(-data)?\.ts$|^bin\/setup\.mjs$|^bin\/commands\/(test|bench|check)\.ts$/
@@ -33,6 +35,7 @@ function main([folder]) {
   installModules(out)
   prune(join(out, 'node_modules'))
   addRuntime(out)
+  for (const name of BUILT) addBuilt(out, name)
   const modules = megabytes(join(out, 'node_modules'))
   process.stdout.write(
     `node_modules ${modules} MB, Node ${megabytes(join(out, 'runtime'))} MB, all ${megabytes(out)} MB\n`,
@@ -48,22 +51,42 @@ function copyProgram(out) {
     })
 }
 
-const NPM_OPTIONS = ['--omit=dev', '--omit=optional', '--ignore-scripts', '--no-audit', '--no-fund', '--no-progress']
+const NPM_OPTIONS = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-progress']
 
-/** `npm ci` refuses a lock file that lacks the packages of other platforms; `npm install` uses the same versions. */
 function installModules(out) {
   const lock = readFileSync(join(out, 'package-lock.json'), 'utf8')
-  try {
-    npm(out, ['ci', ...NPM_OPTIONS])
-  } catch (error) {
-    if (!/Missing: .* from lock file/.test(String(error.stderr))) throw error
-    npm(out, ['install', '--no-save', ...NPM_OPTIONS])
-  }
+  install(out, ['--omit=dev', '--omit=optional'])
   if (readFileSync(join(out, 'package-lock.json'), 'utf8') !== lock) throw new Error('npm changed package-lock.json')
 }
 
-function npm(cwd, args) {
-  return execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 1e8 })
+/** `npm ci` refuses a lock file that lacks the packages of other platforms; `npm install` uses the same versions. */
+function install(cwd, omitted) {
+  try {
+    npm(cwd, ['ci', ...omitted, ...NPM_OPTIONS])
+  } catch (error) {
+    if (!/Missing: .* from lock file/.test(String(error.stderr))) throw error
+    npm(cwd, ['install', '--no-save', ...omitted, ...NPM_OPTIONS])
+  }
+}
+
+function npm(cwd, args, env = process.env) {
+  return execFileSync('npm', args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 1e8 })
+}
+
+/** Built before, by packaging/build for example, or here, in the build of the image of a new checkout. */
+function addBuilt(out, name) {
+  const { scripts } = readJson(join(ROOT, 'package.json'))
+  if (scripts[`build:${name}`] === undefined) return
+  const dist = join(ROOT, name, 'dist')
+  if (!existsSync(join(dist, 'index.html'))) build(name)
+  cpSync(dist, join(out, name, 'dist'), { recursive: true })
+}
+
+/** With the development dependencies, and the Node among them: that of the machine may be too old for the tools. */
+function build(name) {
+  if (!existsSync(join(ROOT, 'node_modules'))) install(ROOT, [])
+  const node = join(ROOT, `node_modules/node-linux-${process.arch}/bin`)
+  npm(ROOT, ['run', `build:${name}`], { ...process.env, PATH: `${node}:${process.env.PATH}` })
 }
 
 function prune(modules) {

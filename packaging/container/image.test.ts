@@ -49,7 +49,7 @@ describe('the Dockerfile', () => {
 })
 
 describe('the files of packages', () => {
-  const listed = [...production.matchAll(/^const (?:PROGRAM|FILES) = \[(.*)\]$/gm)].flatMap(([, list = '']) =>
+  const listed = [...production.matchAll(/^const (?:PROGRAM|FILES|BUILT) = \[(.*)\]$/gm)].flatMap(([, list = '']) =>
     [...list.matchAll(/'([^']+)'/g)].map(([, name = '']) => name),
   )
 
