@@ -88,6 +88,8 @@ const OF_THE_SERVICE = new Set([
   'tls_results',
   'tls_reports',
   'tls_report_arrivals',
+  'dmarc_report_arrivals',
+  'dmarc_source_names',
   'received_tls_reports',
   'queue_shares',
   'tracking_hits',

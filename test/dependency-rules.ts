@@ -60,7 +60,9 @@ src/operator: config src src/crypto src/domains src/mail src/messages src/platfo
   src/workspaces
 src/subscribe: config src src/contacts src/crypto src/mail src/messages src/net src/operator src/platform src/queue
   src/rate-limits src/stores
-src/tls-reports: src src/domains src/mail src/messages src/net src/platform src/rate-limits src/stores
+src/report-arrivals: src src/crypto src/net src/platform src/rate-limits src/stores
+src/tls-reports: src src/domains src/mail src/messages src/net src/platform src/report-arrivals src/stores
+src/dmarc: src/events src/platform src/report-arrivals src/stores
 src/tracking: config src src/concurrency src/contacts src/crypto src/domains src/events src/mail src/messages src/net
   src/platform src/queue src/stores src/suppression
 src/statistics: src src/events src/platform src/stores src/suppression src/tracking
@@ -80,9 +82,9 @@ mta/egress: config src src/auth src/concurrency src/egress src/messages
 mta/compose: src/concurrency src/mail src/mime src/templates src/tracking
 mta/security: src src/concurrency src/net src/operator src/platform src/queue src/stores src/tls-reports
 mta/shaping: src src/mail src/operator src/queue src/shaping src/stores
-mta/inbound: config mta/classify mta/sandbox mta/smtp-server src src/concurrency src/crypto src/domains src/egress
-  src/events src/inbound-mail src/mail src/messages src/metrics src/net src/platform src/queue src/rate-limits
-  src/stores src/suppression src/tls-reports src/tracking src/workspaces
+mta/inbound: config mta/classify mta/sandbox mta/smtp-server src src/concurrency src/crypto src/dmarc src/domains
+  src/egress src/events src/inbound-mail src/mail src/messages src/metrics src/net src/platform src/queue
+  src/rate-limits src/report-arrivals src/stores src/suppression src/tls-reports src/tracking src/workspaces
 mta/submission: config config/settings mta/smtp-server src src/auth src/concurrency src/mail src/messages src/metrics
   src/net src/platform src/queue src/rate-limits src/stores src/submission src/templates src/traces src/workspaces
 mta/transport: config config/settings mta/classify mta/egress mta/route mta/security mta/shaping mta/smtp src src/mail
@@ -108,7 +110,8 @@ api/pages: api/http src/people src/platform src/subscribe src/tracking
 api/sending: api/http src/auth src/mail src/messages src/net src/platform src/providers src/queue src/stores
   src/submission src/templates src/workspaces
 api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns
-  src/change-stream src/concurrency src/contacts src/domains src/egress src/events src/imports src/inbound-mail src/mail
+  src/change-stream src/concurrency src/contacts src/domains src/egress src/events src/imports
+  src/inbound-mail src/mail
   src/messages src/metrics src/net src/operator src/people src/platform src/privacy src/providers src/queue
   src/retention src/sandbox src/segments src/shaping src/statistics src/stores src/subscribe src/suppression
   src/templates src/tls-reports src/tracking src/webhooks src/workspaces
@@ -117,7 +120,8 @@ api: api/http api/routes config src src/auth src/certificates src/change-stream 
   src/tracking
 
 # process: worker
-worker: config src src/automations src/campaigns src/certificates src/concurrency src/contacts src/domains src/egress
+worker: config src src/automations src/campaigns src/certificates src/concurrency src/contacts src/domains
+  src/egress
   src/events src/going-live src/imports src/inbound-mail src/messages src/metrics src/net src/operator src/people
   src/platform src/privacy src/providers src/queue src/retention src/scoring src/statistics src/stores src/suppression
   src/templates src/tls-reports src/traces src/tracking src/webhooks src/workspaces

@@ -30,6 +30,10 @@ const OLD = [
   `DELETE FROM inbound_reports WHERE id < ${idOfAge('30 days')} AND due_at IS NULL`,
   `DELETE FROM tls_report_arrivals WHERE id < ${idOfAge('7 days')}`, // no inbound server processes them
   `DELETE FROM received_tls_reports WHERE id < ${idOfAge('90 days')}`,
+  `DELETE FROM dmarc_report_arrivals WHERE id < ${idOfAge('7 days')}`, // no inbound server processes them
+  `DELETE FROM dmarc_reports WHERE id < ${idOfAge('90 days')}`,
+  `DELETE FROM dmarc_alerts WHERE raised_at < now() - interval '90 days'`,
+  `DELETE FROM dmarc_source_names WHERE checked_at < now() - interval '30 days'`, // checked again
   ...CERTIFICATE_CLEANUP,
   DELETE_UNREAD_SNAPSHOTS,
   DELETE_UNREAD_LIST_SNAPSHOTS,
@@ -49,7 +53,11 @@ const OLD = [
   `DELETE FROM usage WHERE period < current_date - interval '3 years'`,
   `DELETE FROM lost_mail WHERE found_at < now() - interval '90 days'`,
   `DELETE FROM subscribe_days WHERE day < current_date - 30`,
-  // unsigned reports, which anybody may have sent
+  // unverified reports, which anybody may have sent
+  sql`
+    DELETE FROM dmarc_reports
+    WHERE signer = ''
+      AND id < (SELECT id FROM dmarc_reports WHERE signer = '' ORDER BY id DESC OFFSET 2000 LIMIT 1)`,
   sql`
     DELETE FROM received_tls_reports
     WHERE signer = ''

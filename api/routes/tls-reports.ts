@@ -6,7 +6,7 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { invalid, rateLimited, refuse } from '#src/platform/errors.ts'
-import { MAX_POST_OCTETS, limitTlsReports, enqueueTlsReport } from '#src/tls-reports/received-queue.ts'
+import { MAX_POST_OCTETS, TLS_REPORT_ARRIVALS } from '#src/tls-reports/received-queue.ts'
 import { listReceivedTlsReports, serializeTlsReport } from '#src/tls-reports/received.ts'
 import { openPage } from '#api/http/list-cursor.ts'
 import { nextCursor, paging } from '#api/http/paging.ts'
@@ -27,13 +27,13 @@ const post = route({
   response: plainResponse,
   errors: ['VALIDATION_ERROR', 'PAYLOAD_TOO_LARGE', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
   handle: async (ctx, { bodyStream: source, address }) => {
-    const retryAfter = await limitTlsReports(ctx, ctx.attempts, address)
+    const retryAfter = await TLS_REPORT_ARRIVALS.limit(ctx, ctx.attempts, address)
     if (retryAfter !== null) return rateLimited('client_rate', 'Too many reports from your network.', retryAfter)
     const raw = await readBody(source, MAX_POST_OCTETS)
     if (raw === 'too large')
       return refuse('PAYLOAD_TOO_LARGE', `The body is larger than ${MAX_POST_OCTETS} bytes. Send several reports.`)
     if (raw === 'cut' || !looksLikeReport(raw)) return invalid([{ path: '', message: 'the body is not a TLS report' }])
-    const isStored = await enqueueTlsReport(ctx, { via: 'https', peer: address, raw })
+    const isStored = await TLS_REPORT_ARRIVALS.enqueue(ctx, { via: 'https', peer: address, raw })
     if (!isStored)
       return refuse('SERVICE_UNAVAILABLE', 'Too many reports are waiting to be parsed. Send it again later.', 600)
     return { body: { success: true, message: 'Report received.' } }

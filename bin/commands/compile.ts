@@ -21,6 +21,7 @@ export const MODULES = [
   '#mta/compose/render-thread-worker.ts',
   '#mta/inbound/report-parser-thread.ts',
   '#mta/inbound/received-mail-thread.ts',
+  '#mta/inbound/dmarc-report-parser-thread.ts',
   '#mta/inbound/tls-report-parser-thread.ts',
   '#src/templates/render-worker.ts',
   '#src/templates/compile-thread-worker.ts',

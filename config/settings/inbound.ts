@@ -1,5 +1,5 @@
 /** Inbound SMTP: bounces, complaints and unsubscribe mail. */
-import { count, days, port, text } from './readers.ts'
+import { count, countOrZero, days, port, text } from './readers.ts'
 import { optional, setting } from './setting.ts'
 
 export const inboundSettings = {
@@ -51,6 +51,15 @@ export const inboundSettings = {
     unit: 'days',
     description: 'How long mail that inbound routes received is stored, with its attachments.',
     guide: 'inbound-mail',
+  }),
+  dmarcAlertMessages: setting({
+    env: 'DMARC_ALERT_MESSAGES',
+    read: countOrZero,
+    default: '100',
+    unit: 'messages in 7 days',
+    description:
+      'From how many messages of one source that fail DMARC the event `domain.unaligned` is raised; 0: never.',
+    guide: 'dmarc-reports',
   }),
   bounceDomain: optional({
     env: 'BOUNCE_DOMAIN',

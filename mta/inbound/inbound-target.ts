@@ -1,12 +1,12 @@
 /**
  * The addresses that the inbound port accepts: return-paths and unsubscribe addresses that we issued, the addresses for
- * complaints and TLS reports, postmaster, and those of inbound routes. RCPT rejects every other address before any data
- * arrives. A MAC protects
- * each token, so mail to a forged address is never stored. A return-path counts only at a domain where this server
- * issues them: the bounce domain, its own name, and verified MAIL FROM names.
+ * complaints, TLS and DMARC reports, postmaster, and those of inbound routes. RCPT rejects every other address before
+ * any data arrives. A MAC protects each token, so mail to a forged address is never stored. A return-path counts only
+ * at a domain where this server issues them: the bounce domain, its own name, and verified MAIL FROM names.
  */
 import type { Config } from '#config/load.ts'
 import { type Mac, parseReturnPath } from '#src/mail/verp.ts'
+import { DMARC_REPORT_LOCAL } from '#src/dmarc/received-queue.ts'
 import { TLS_REPORT_LOCAL } from '#src/tls-reports/received-queue.ts'
 import { UNSUBSCRIBE_PREFIX } from '#src/tracking/links.ts'
 import type { MailFromNames } from './mail-from-names.ts'
@@ -22,6 +22,8 @@ export type InboundTarget =
   | { readonly kind: 'complaint' }
   /** TLS reports of other servers about our mail domains (RFC 8460). */
   | { readonly kind: 'tls-report' }
+  /** DMARC aggregate reports of receivers about domains of workspaces (RFC 7489 7.2). */
+  | { readonly kind: 'dmarc-report' }
   /** RFC 5321 4.5.1 */
   | { readonly kind: 'postmaster' }
   /** An inbound route of a workspace. */
@@ -30,10 +32,11 @@ export type InboundTarget =
   | { readonly kind: 'full' }
 
 /** Role addresses at the bounce domain and at the name of this server. */
-const ROLES: ReadonlyMap<string, 'complaint' | 'tls-report' | 'postmaster'> = new Map([
+const ROLES: ReadonlyMap<string, 'complaint' | 'tls-report' | 'dmarc-report' | 'postmaster'> = new Map([
   ['abuse', 'complaint'],
   ['fbl', 'complaint'],
   [TLS_REPORT_LOCAL, 'tls-report'],
+  [DMARC_REPORT_LOCAL, 'dmarc-report'],
   ['postmaster', 'postmaster'],
 ])
 

@@ -1,6 +1,6 @@
 /**
- * The inbound role: accepts bounces, complaints, TLS reports, unsubscribe mail and mail to inbound routes at the
- * inbound port and applies them. Accepting and applying are separate steps: 250 means that the mail is stored. Any
+ * The inbound role: accepts bounces, complaints, TLS and DMARC reports, unsubscribe mail and mail to inbound routes at
+ * the inbound port and applies them. Accepting and applying are separate steps: 250 means that the mail is stored. Any
  * inbound process applies what is stored later, also after a crash. Unsubscribe mail is the exception: it is applied
  * before the 250.
  */
@@ -28,6 +28,7 @@ import { createReportParser } from './report-parser.ts'
 import { createRecentReportCache } from './recent-report-cache.ts'
 import { type ReceivedReport, createReportBatcher } from './report-store.ts'
 import { findQuotedReturnPath } from './inbound-target.ts'
+import { acceptDmarcReportMail, createDmarcReportParser, processDmarcReports } from './dmarc-reports.ts'
 import { createTlsReportParser, processTlsReports, acceptTlsReportMail } from './tls-reports.ts'
 import { acceptUnsubscribe } from './unsubscribe-mail.ts'
 
@@ -67,16 +68,22 @@ export async function startInbound(
   const recent = createRecentReportCache()
   const count = createReportCounter(registry)
   const reportPolling = startPolling(ctx, () => applyDueReports(ctx, { parser, recent, count }))
-  const tlsReportParser = createTlsReportParser(ctx.config)
-  const tlsReportPolling = startPolling(ctx, () => processTlsReports(ctx, tlsReportParser, registry))
+  const { parsers, ...receiverReports } = startReceiverReports(ctx, registry)
   const attempts = createAttemptLimiter(ctx.redis, ctx.clock)
   const reportBatcher = createReportBatcher(ctx, recent, () => reportPolling.schedule(0))
   const mailParser = createReceivedMailParser(ctx.config)
   const mailPolling = startPolling(ctx, () => processReceivedMail(ctx, mailParser, registry))
   const mailBatcher = createReceivedMailBatcher(ctx, () => mailPolling.schedule(0))
-  const pollings = [reportPolling, tlsReportPolling, mailPolling]
+  const pollings = [reportPolling, mailPolling, ...Object.values(receiverReports)]
   const stopPolling = (): Promise<unknown> => Promise.all(pollings.map((polling) => polling.stop()))
-  const acceptByTarget = createAcceptance(ctx, { attempts, tokens, macs, reportBatcher, mailBatcher, tlsReportPolling })
+  const acceptByTarget = createAcceptance(ctx, {
+    attempts,
+    tokens,
+    macs,
+    reportBatcher,
+    mailBatcher,
+    ...receiverReports,
+  })
   const accept = async (incoming: IncomingMail): Promise<void> => {
     await acceptByTarget(incoming)
     registry.add('mailstead_inbound_messages_total', [incoming.target.kind])
@@ -96,23 +103,41 @@ export async function startInbound(
       await listener.stop()
       await Promise.all([reportBatcher.drain(), mailBatcher.drain()])
       await stopPolling()
-      await Promise.all([parser.stop(), tlsReportParser.stop(), mailParser.stop()])
+      await Promise.all([parser, mailParser, ...parsers].map((one) => one.stop()))
     },
   }
 }
 
-interface AcceptanceDeps {
+interface ReceiverReports {
+  readonly tlsReportPolling: DebouncedRunner
+  readonly dmarcReportPolling: DebouncedRunner
+}
+
+/** What receivers report about us and our domains. */
+function startReceiverReports(
+  ctx: Context,
+  registry: MetricRegistry,
+): ReceiverReports & { readonly parsers: readonly { stop(): Promise<void> }[] } {
+  const tlsReportParser = createTlsReportParser(ctx.config)
+  const dmarcReportParser = createDmarcReportParser(ctx.config)
+  return {
+    parsers: [tlsReportParser, dmarcReportParser],
+    tlsReportPolling: startPolling(ctx, () => processTlsReports(ctx, tlsReportParser, registry)),
+    dmarcReportPolling: startPolling(ctx, () => processDmarcReports(ctx, dmarcReportParser, registry)),
+  }
+}
+
+interface AcceptanceDeps extends ReceiverReports {
   readonly attempts: AttemptLimiter
   readonly tokens: TrackingTokens
   readonly macs: readonly Mac[]
   readonly reportBatcher: Batcher<ReceivedReport, null>
   readonly mailBatcher: Batcher<ArrivedMail, string | null>
-  readonly tlsReportPolling: DebouncedRunner
 }
 
 /** Accepts a mail by the kind of its recipient. It resolves when the mail is committed; it may throw a ReplyError. */
 function createAcceptance(ctx: Context, deps: AcceptanceDeps): (incoming: IncomingMail) => Promise<void> {
-  const { attempts, tokens, macs, reportBatcher, mailBatcher, tlsReportPolling } = deps
+  const { attempts, tokens, macs, reportBatcher, mailBatcher, tlsReportPolling, dmarcReportPolling } = deps
   const postmasterLimit = createPostmasterLimit(() => ctx.clock.now())
   const recipientOf = ({ target, raw }: IncomingMail): ReceivedReport['recipient'] => {
     if (target.kind === 'return-path') return target
@@ -121,6 +146,10 @@ function createAcceptance(ctx: Context, deps: AcceptanceDeps): (incoming: Incomi
   const acceptTlsReport = async (incoming: IncomingMail): Promise<void> => {
     await acceptTlsReportMail(ctx, attempts, incoming)
     tlsReportPolling.schedule(0)
+  }
+  const acceptDmarcReport = async (incoming: IncomingMail): Promise<void> => {
+    await acceptDmarcReportMail(ctx, attempts, incoming)
+    dmarcReportPolling.schedule(0)
   }
   const acceptReport = async (incoming: IncomingMail): Promise<void> => {
     const recipient = recipientOf(incoming)
@@ -137,6 +166,7 @@ function createAcceptance(ctx: Context, deps: AcceptanceDeps): (incoming: Incomi
     const { target } = incoming
     if (target.kind === 'unsubscribe') return acceptUnsubscribe(ctx, { attempts, tokens }, target.ref, incoming)
     if (target.kind === 'routed') return acceptRouted(target.to, incoming)
+    if (target.kind === 'dmarc-report') return acceptDmarcReport(incoming)
     return target.kind === 'tls-report' ? acceptTlsReport(incoming) : acceptReport(incoming)
   }
 }

@@ -29,6 +29,7 @@ import { ReplyError } from '#mta/smtp-server/reply.ts'
 import { createConnectionsPerNetwork, type ConnectionsPerNetwork } from '#mta/smtp-server/connections-per-network.ts'
 import { resolveTarget, type InboundTarget } from './inbound-target.ts'
 import type { MailFromNames } from './mail-from-names.ts'
+import { MAX_DMARC_MAIL_OCTETS } from '#src/dmarc/received-queue.ts'
 import { createMessageReader, REPORT_OCTETS, type MessageReader } from './message-reader.ts'
 import type { RouteDirectory } from './route-directory.ts'
 
@@ -51,7 +52,7 @@ export interface IncomingMail {
   readonly isTls: boolean
   /** Octets received. */
   readonly size: number
-  /** All of them for an inbound route, otherwise the first REPORT_OCTETS. */
+  /** All of them for an inbound route, otherwise the first (octetsFor). */
   readonly raw: Buffer
 }
 
@@ -230,6 +231,12 @@ interface ReceivedData {
   readonly session: SMTPServerSession
 }
 
+/** How much of a mail is stored for an address. */
+function octetsFor(target: InboundTarget | null): number {
+  if (target?.kind === 'routed') return Infinity
+  return target?.kind === 'dmarc-report' ? MAX_DMARC_MAIL_OCTETS : REPORT_OCTETS
+}
+
 /** Reads one mail and commits it for each recipient. Returns the text of the 250; throws a ReplyError otherwise. */
 async function acceptMail(
   deps: InboundListenerDeps,
@@ -241,8 +248,8 @@ async function acceptMail(
     const resolving = Promise.all(rcptTo.map(({ address }) => resolveTarget(address, targetDeps(deps))))
     // a failure is reported after the data, as the protocol demands
     const found = await resolving.catch(() => [])
-    const isRouted = found.some((target) => target?.kind === 'routed')
-    return await reader.read(stream, isRouted, async ({ raw, size }) => {
+    const most = Math.max(...found.map(octetsFor), REPORT_OCTETS)
+    return await reader.read(stream, most, async ({ raw, size }) => {
       const targets = (await resolving).filter((target) => target !== null)
       if (targets.some(({ kind }) => kind === 'full')) throw FULL
       const common = {
@@ -252,9 +259,8 @@ async function acceptMail(
         isTls: session.secure,
         size,
       }
-      const report = raw.subarray(0, REPORT_OCTETS)
       await Promise.all(
-        targets.map((target) => deps.accept({ ...common, target, raw: target.kind === 'routed' ? raw : report })),
+        targets.map((target) => deps.accept({ ...common, target, raw: raw.subarray(0, octetsFor(target)) })),
       )
       return '2.6.0 Accepted'
     })

@@ -6,7 +6,7 @@
 import { authenticate } from 'mailauth'
 import { splitMessage } from '#src/mail/split-message.ts'
 import type { Authentication, CheckResult, DkimCheck } from '#src/inbound-mail/received-content.ts'
-import type { ResolveDns } from './tls-report-parser.ts'
+import type { ResolveDns } from './report-signer.ts'
 
 export interface AuthenticatedMail {
   readonly raw: Buffer

@@ -1,7 +1,7 @@
 /**
- * Reads the data of one mail at the inbound port: all of it for an inbound route, else only the beginning, which holds
- * a report. What all connections have in memory is bounded: over the limit a mail is read to its end, refused with 452,
- * and its sender retries.
+ * Reads the data of one mail at the inbound port: all of it, or the beginning, which holds a report. What all
+ * connections have in memory is bounded: over the limit a mail is read to its end, refused with 452, and its sender
+ * retries.
  */
 import type { SMTPServerDataStream } from 'smtp-server'
 import { ReplyError } from '#mta/smtp-server/reply.ts'
@@ -14,8 +14,11 @@ export interface ReadMessage {
 }
 
 export interface MessageReader {
-  /** @throws ReplyError. The octets count as in memory until `work` is done with them. */
-  read<T>(stream: SMTPServerDataStream, isWhole: boolean, work: (message: ReadMessage) => Promise<T>): Promise<T>
+  /**
+   * Reads at most so many octets of the mail. They count as in memory until `work` is done with them.
+   * @throws ReplyError
+   */
+  read<T>(stream: SMTPServerDataStream, most: number, work: (message: ReadMessage) => Promise<T>): Promise<T>
 }
 
 /** What is stored of a report. */
@@ -29,8 +32,8 @@ const OUT_OF_MEMORY = new ReplyError(452, '4.3.1 Too many large messages at the 
 export function createMessageReader(maxOctets: number, maxBuffered = MAX_BUFFERED_OCTETS): MessageReader {
   let buffered = 0
   return {
-    async read(stream, isWhole, work) {
-      const limit = isWhole ? maxOctets : REPORT_OCTETS
+    async read(stream, most, work) {
+      const limit = Math.min(maxOctets, most)
       const chunks: Buffer[] = []
       let size = 0
       let held = 0

@@ -9,7 +9,7 @@ import { systemClock } from '#src/platform/clock.ts'
 import type { AuthenticatedMail } from './mail-authentication.ts'
 import { type ParsedEmail, parseReceivedMail } from './received-mail-parser.ts'
 import type { ParseRequest, ParseResponse } from './report-parser-thread.ts'
-import type { ResolveDns } from './tls-report-parser.ts'
+import type { ResolveDns } from './report-signer.ts'
 
 /** The octets of a Buffer are a Uint8Array in a thread. */
 export type MailToParse = Omit<AuthenticatedMail, 'raw'> & { readonly raw: Uint8Array }

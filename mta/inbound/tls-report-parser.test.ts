@@ -8,7 +8,8 @@ import {
   tlsReportMessageOf,
   tlsReportOf,
 } from '#test/support/tls-report-mail.ts'
-import { parseTlsReportMail, type ResolveDns } from './tls-report-parser.ts'
+import type { ResolveDns } from './report-signer.ts'
+import { parseTlsReportMail } from './tls-report-parser.ts'
 
 const REPORT = tlsReportOf({ domain: 'bounces.mta.sender.example' })
 const content = gzipJson(REPORT)

@@ -5,10 +5,9 @@
  * `later`.
  */
 import { gunzipSync } from 'node:zlib'
-import { dkimVerify } from 'mailauth/lib/dkim/verify.js'
-import { getDomain } from 'tldts'
 import { parseTlsReport, type TlsReport } from '#src/tls-reports/schema.ts'
 import { type MimePart, parseMail, fieldValue, walkParts } from '#mta/classify/mime.ts'
+import { findSigner, type ResolveDns } from './report-signer.ts'
 
 export type TlsReportParse =
   | FoundTlsReport
@@ -23,12 +22,8 @@ interface FoundTlsReport {
   readonly signer: string
 }
 
-export type ResolveDns = (name: string, type: string) => Promise<unknown>
-
 /** gzip can expand a thousandfold; the largest real reports are about 100 KB. */
 const MAX_UNPACKED_OCTETS = 4 * 1024 * 1024
-/** Each signature costs a DNS query to a foreign domain. */
-const MAX_SIGNATURES = 5
 const REPORT_TYPE = /^application\/(?:tlsrpt\+(?:gzip|json)|gzip|x-gzip|json)$/
 
 /** A posted report starts with a gzip header or a brace, as no mail does. */
@@ -39,7 +34,7 @@ export async function parseTlsReportMail(raw: Buffer, resolve: ResolveDns): Prom
   if (document === null) return { kind: 'none', why: 'the mail has no TLS report part' }
   const parsed = parseDocument(document)
   if (parsed.kind !== 'report') return parsed
-  const signer = await findSigner(raw, mail, resolve)
+  const signer = await findSigner(raw, acceptTlsReportKeys(resolve))
   return signer === null ? { kind: 'later', fallback: parsed } : { ...parsed, signer }
 }
 
@@ -71,27 +66,6 @@ function findDocument(mail: MimePart): Buffer | null {
   return Buffer.from(part.body, isBase64 ? 'base64' : 'latin1')
 }
 
-/** Returns '' if no signature verifies the report; null if DNS did not answer. */
-async function findSigner(raw: Buffer, mail: MimePart, resolve: ResolveDns): Promise<string | null> {
-  const signatures = mail.fields.filter(({ name }) => name === 'dkim-signature').length
-  if (signatures === 0 || signatures > MAX_SIGNATURES) return ''
-  const { results, headerFrom } = await dkimVerify(raw, {
-    strict: true,
-    resolver: acceptTlsReportKeys(resolve) as never,
-  })
-  const [from, second] = headerFrom.map((address) => organisationOf(address.slice(address.lastIndexOf('@') + 1)))
-  if (from === undefined || second !== undefined) return ''
-  const aligned = results.filter(
-    ({ signingDomain }) => signingDomain !== undefined && organisationOf(signingDomain) === from,
-  )
-  // RFC 8460 3: a signature over the beginning only (l=) does not count
-  const proof = aligned.find(
-    ({ status, canonBodyLengthLimited }) => status.result === 'pass' && canonBodyLengthLimited !== true,
-  )
-  if (proof !== undefined) return proof.signingDomain?.toLowerCase() ?? ''
-  return aligned.some(({ status }) => status.result === 'temperror') ? null : ''
-}
-
 /** A key may be valid for TLS reports only (RFC 8460 3: s=tlsrpt). mailauth rejects such a key, so it is widened. */
 function acceptTlsReportKeys(resolve: ResolveDns): ResolveDns {
   return async (name, type) => {
@@ -106,8 +80,4 @@ function widenServiceType(key: string): string {
   return key.replace(/(^|;)\s*s\s*=([^;]*)/, (tag: string, lead: string, services: string) =>
     services.split(':').some((service) => service.trim() === 'tlsrpt') ? `${lead} s=*` : tag,
   )
-}
-
-function organisationOf(domain: string): string {
-  return getDomain(domain.toLowerCase()) ?? domain.toLowerCase()
 }

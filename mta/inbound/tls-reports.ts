@@ -6,13 +6,8 @@
 import type { Context } from '#src/context.ts'
 import type { AttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import type { MetricRegistry } from '#src/metrics/registry.ts'
-import {
-  claimArrivals,
-  deleteArrivals,
-  type ClaimedArrival,
-  limitTlsReports,
-  enqueueTlsReport,
-} from '#src/tls-reports/received-queue.ts'
+import type { ClaimedArrival } from '#src/report-arrivals/arrival-queue.ts'
+import { TLS_REPORT_ARRIVALS, type TlsReportArrival } from '#src/tls-reports/received-queue.ts'
 import { storeTlsReport, findOwnDomains, sumOf } from '#src/tls-reports/received.ts'
 import type { TlsReport } from '#src/tls-reports/schema.ts'
 import { ReplyError } from '#mta/smtp-server/reply.ts'
@@ -47,9 +42,9 @@ export async function acceptTlsReportMail(
   { peer, raw, size }: IncomingMail,
 ): Promise<void> {
   if (size > raw.length) throw new ReplyError(552, '5.3.4 Message too big for a TLS report')
-  if ((await limitTlsReports(ctx, attempts, peer)) !== null)
+  if ((await TLS_REPORT_ARRIVALS.limit(ctx, attempts, peer)) !== null)
     throw new ReplyError(452, '4.7.0 Too many TLS reports from this address, try again later')
-  if (!(await enqueueTlsReport(ctx, { via: 'mail', peer, raw })))
+  if (!(await TLS_REPORT_ARRIVALS.enqueue(ctx, { via: 'mail', peer, raw })))
     throw new ReplyError(452, '4.3.1 Too many TLS reports are waiting, try again later')
 }
 
@@ -59,7 +54,7 @@ export async function processTlsReports(
   parser: ReportParser<TlsReportParse>,
   registry: MetricRegistry,
 ): Promise<boolean> {
-  const due = await claimArrivals(ctx.db, new Date(ctx.clock.now()), BATCH_SIZE)
+  const due = await TLS_REPORT_ARRIVALS.claim(ctx.db, new Date(ctx.clock.now()), BATCH_SIZE)
   if (due.length === 0) return false
   const parses = await parser.parse(due.map(({ raw, tries }) => (tries > MAX_TRIES ? Buffer.alloc(0) : raw)))
   for (const [i, arrival] of due.entries()) {
@@ -77,7 +72,7 @@ export async function processTlsReports(
 type FinalParse = Exclude<TlsReportParse, { kind: 'later' }>
 
 /** Returns null if the report is parsed again later. */
-function finalParse(parse: TlsReportParse | null, { tries }: ClaimedArrival): FinalParse | null {
+function finalParse(parse: TlsReportParse | null, { tries }: ClaimedArrival<TlsReportArrival>): FinalParse | null {
   if (parse === null) return { kind: 'none', why: 'the report could not be parsed' }
   if (parse.kind !== 'later') return parse
   return tries < MAX_TRIES ? null : parse.fallback
@@ -96,9 +91,13 @@ interface VerifiedTlsReport extends TlsReport {
   readonly isVerified: boolean
 }
 
-function storeParse(ctx: Context, { id, via, peer }: ClaimedArrival, parse: FinalParse): Promise<StoredTlsReport> {
+function storeParse(
+  ctx: Context,
+  { id, via, peer }: ClaimedArrival<TlsReportArrival>,
+  parse: FinalParse,
+): Promise<StoredTlsReport> {
   return ctx.db.transaction(async (tx): Promise<StoredTlsReport> => {
-    await deleteArrivals(tx, [id])
+    await TLS_REPORT_ARRIVALS.delete(tx, [id])
     if (parse.kind === 'none') return { result: 'unreadable', report: null }
     const { report, signer } = parse
     const { bounceDomain, serverName } = ctx.config

@@ -41,6 +41,7 @@ const ROWS = {
   'unsubscribe-pace': { keys: ['api'] },
   'view-pace': { keys: ['api'] },
   'tls-reports-pace': { keys: ['inbound', 'api'] },
+  'dmarc-reports-pace': { keys: ['inbound'] },
   // links to attachments of received mail: the inbound role makes them, the api verifies them
   'received-file': { keys: ['inbound', 'api'] },
   'acme-account': { keys: ['worker'] },

@@ -200,6 +200,19 @@ export const EVENT_TYPES = {
       verification_status: 'degraded',
     },
   },
+  'domain.unaligned': {
+    raisedBy: 'change',
+    meaning:
+      'DMARC reports name a source whose mail has the domain in From, and neither SPF nor DKIM is aligned with it. ' +
+      'Once for each source in 90 days.',
+    fields: {},
+    sample: {
+      domain: 'example.com',
+      domain_id: '01980000-0000-7000-8000-000000000000',
+      source_ip: '192.0.2.1',
+      messages: 240,
+    },
+  },
   'account.paused': {
     raisedBy: 'change',
     meaning: 'A connected account can no longer sign in; its mail waits until it is connected again.',

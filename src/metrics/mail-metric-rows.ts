@@ -176,6 +176,18 @@ export const MAIL_METRICS = {
     labels: ['result', 'proof'],
     by: 'inbound',
   },
+  mailstead_dmarc_reports_total: {
+    type: 'counter',
+    help: 'DMARC aggregate reports from receivers about domains of workspaces, by result.',
+    labels: ['result'],
+    by: 'inbound',
+  },
+  mailstead_dmarc_reported_messages_total: {
+    type: 'counter',
+    help: 'Messages counted in verified DMARC reports, by whether DMARC passed.',
+    labels: ['result'],
+    by: 'inbound',
+  },
   mailstead_bounces_total: {
     type: 'counter',
     help: 'Recipients that bounced, by class, by type (hard or soft), and by how it is known (smtp or report).',

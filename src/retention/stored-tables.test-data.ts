@@ -70,6 +70,10 @@ link_clicks: deleted; src/statistics/roll-up.ts
 sts_policies: deleted; mta/security/sts-store.ts
 subscribe_days: deleted; worker/housekeeping.ts
 tls_report_arrivals: deleted; worker/housekeeping.ts
+dmarc_report_arrivals: deleted; worker/housekeeping.ts
+dmarc_reports: deleted; worker/housekeeping.ts
+dmarc_alerts: deleted; worker/housekeeping.ts
+dmarc_source_names: deleted; worker/housekeeping.ts
 tls_reports: deleted; src/tls-reports/send.ts
 tls_results: deleted; src/tls-reports/send.ts
 tracking_hits: deleted; src/tracking/hit-recorder.ts
@@ -99,6 +103,7 @@ connected_accounts: objects; they are created by customers
 contacts: objects; they are created by customers, and deleted with their last audience
 dkim_keys: objects; two for a domain, and those that rotate
 domains: objects; they are created by customers
+dmarc_sources: objects; records of a DMARC report, deleted with it
 egress_checks: objects; a few for a source
 egress_members: objects; sources of a pool
 egress_pools: objects; they are created by the operator

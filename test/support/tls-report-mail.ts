@@ -13,6 +13,8 @@ const SIGNER_KEYS = generateKeyPairSync('rsa', {
 })
 /** The TXT record at `s1._domainkey.` of the signing domain. */
 export const SIGNER_DKIM_RECORD = `v=DKIM1; k=rsa; s=tlsrpt; p=${SIGNER_KEYS.publicKey.toString('base64')}`
+/** The same for any mail. */
+export const SIGNER_MAIL_RECORD = `v=DKIM1; k=rsa; p=${SIGNER_KEYS.publicKey.toString('base64')}`
 
 export interface ReportedDay {
   readonly id?: string
