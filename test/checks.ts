@@ -11,6 +11,7 @@ import { ROOT } from './source-imports.ts'
 const TOOLS = join(ROOT, 'node_modules/.bin')
 /** What the compiler found in its last run; it compiles again only what changed. */
 const COMPILED = join(ROOT, 'node_modules/.cache/tsc.json')
+const COMPILED_DASHBOARD = join(ROOT, 'node_modules/.cache/tsc-dashboard.json')
 
 interface Check {
   readonly name: string
@@ -24,6 +25,11 @@ const CHECKS: readonly Check[] = [
   {
     name: 'types (tsc)',
     command: ['tsc', '-p', '.', '--incremental', '--tsBuildInfoFile', COMPILED],
+    reads: 'project',
+  },
+  {
+    name: 'types of the dashboard (tsc)',
+    command: ['tsc', '-p', 'dashboard', '--incremental', '--tsBuildInfoFile', COMPILED_DASHBOARD],
     reads: 'project',
   },
   { name: 'lint (oxlint)', command: ['oxlint', '--no-error-on-unmatched-pattern'], reads: 'code' },
@@ -53,7 +59,7 @@ export async function runChecks(files: readonly string[]): Promise<{ passed: num
 /** The files to pass to a check; null when none of them concerns it. */
 function selectFiles({ reads }: Check, files: readonly string[]): readonly string[] | null {
   if (reads === 'project' || files.length === 0) return []
-  const named = reads === 'code' ? files.filter((file) => /\.[cm]?[jt]s$/.test(file)) : files
+  const named = reads === 'code' ? files.filter((file) => /\.[cm]?[jt]sx?$/.test(file)) : files
   return named.length === 0 ? null : named
 }
 

@@ -180,6 +180,11 @@ test/faults: *
 test/flows: *
 test/spec: *
 clients/typescript: api api/openapi
+
+# dashboard: it knows the API only through its generated client
+dashboard: api api/openapi clients/typescript
+dashboard/src/api:
+dashboard/src:
 `)
 
 /**

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { listReachable, ROOT } from './source-imports.ts'
 
 /** The test files of the project. */
-const ALL = '{src,mta,api,worker,config,migrations,bin,bench,test,clients,docs,packaging}/**/*.test.ts'
+const ALL = '{src,mta,api,worker,config,migrations,bin,bench,test,clients,dashboard,docs,packaging}/**/*.test.ts'
 const EXCLUDE = ['**/node_modules/**']
 /** A test that starts PostgreSQL or Redis reaches this file. */
 const STORES = 'test/support/stores.ts'

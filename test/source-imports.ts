@@ -8,9 +8,10 @@ import { dirname, join, posix } from 'node:path'
 
 export const ROOT = join(import.meta.dirname, '..')
 
-const SOURCE_FILES = '{src,mta,api,worker,config,migrations,bin,bench,clients,docs,packaging,test}/**/*.{ts,mjs}'
+const SOURCE_FILES =
+  '{src,mta,api,worker,config,migrations,bin,bench,clients,dashboard,docs,packaging,test}/**/*.{ts,tsx,mjs}'
 /** The generated client, and what a measured program brings along. */
-const NOT_OURS = ['**/node_modules/**', 'bench/out/**', 'bench/haraka/**']
+const NOT_OURS = ['**/node_modules/**', 'dashboard/dist/**', 'dashboard/.dist-*/**', 'bench/out/**', 'bench/haraka/**']
 const IMPORT = /\b(?:from|import|new URL)\s*\(?\s*(?:'([^'\n]+)'|"([^"\n]+)"|`([^`\n]+)`)/g
 
 /** All source files, as sorted paths from the root of the project. */
@@ -20,7 +21,7 @@ export function listSourceFiles(): string[] {
 
 /** True for a test, and for the data that only tests read. */
 export function isTestFile(file: string): boolean {
-  return /\.(?:test|test-data)\.ts$/.test(file)
+  return /\.(?:test|test-data)\.tsx?$/.test(file)
 }
 
 /** The project's files that `file` imports, as paths from the root. The compiler reports paths that name no file. */
@@ -52,5 +53,5 @@ function expand(path: string): string[] {
 }
 
 function isSource(path: string): boolean {
-  return /\.(?:ts|mjs)$/.test(path)
+  return /\.(?:tsx?|mjs)$/.test(path)
 }

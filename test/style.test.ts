@@ -9,7 +9,7 @@ import { listImports, listSourceFiles, ROOT } from './source-imports.ts'
 
 const WIDTH = 120
 /** The client is generated from the OpenAPI document. */
-const GENERATED = ['clients/typescript/mailstead.ts']
+const GENERATED = ['clients/typescript/mailstead.ts', 'dashboard/src/api/endpoints.ts']
 /** Words that once stood for many types and said nothing of any. */
 const WORN_OUT = new Set(['Place', 'Means', 'Told', 'Wanted', 'Written', 'Trouble', 'Order'])
 

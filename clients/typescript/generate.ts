@@ -21,7 +21,7 @@ interface Parameter {
 
 type MediaTypes = Readonly<Record<string, { readonly schema: Schema }>>
 
-interface Operation {
+export interface Operation {
   readonly operationId: string
   readonly summary: string
   readonly description?: string
@@ -32,7 +32,7 @@ interface Operation {
   readonly responses: Readonly<Record<string, { readonly content?: MediaTypes }>>
 }
 
-interface OpenApiDocument {
+export interface OpenApiDocument {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly webhooks: Readonly<
     Record<string, { readonly post: { readonly requestBody: { readonly content: MediaTypes } } }>
@@ -75,7 +75,7 @@ function readTransport(): string {
 }
 
 /** The types of all components that the text refers to, directly or through other components. */
-function formatComponents(text: string, schemas: Readonly<Record<string, Schema>>): string {
+export function formatComponents(text: string, schemas: Readonly<Record<string, Schema>>): string {
   const types = new Map<string, string>()
   const add = (from: string): void => {
     for (const name of Object.keys(schemas)) {
@@ -122,7 +122,7 @@ interface Input {
 }
 
 /** The type of `{ params, query, body }`, with those that the endpoint has; null if it has none. */
-function formatInput({ parameters, requestBody }: Operation): Input | null {
+export function formatInput({ parameters, requestBody }: Operation): Input | null {
   const all = [
     formatParameters('params', parameters, 'path'),
     formatParameters('query', parameters, 'query'),
@@ -157,7 +157,7 @@ function formatBody(body: Operation['requestBody']): InputPart | null {
   return { name: 'body', type: types.join(' | '), isRequired: body.required }
 }
 
-function formatResponse({ responses }: Operation): string {
+export function formatResponse({ responses }: Operation): string {
   const success = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1].content
   if (success === undefined) return 'void'
   const json = jsonSchemaOf(success)

@@ -1,0 +1,114 @@
+/** What an endpoint of the API is, and how a request to it is sent. Nothing else in the dashboard calls `fetch`. */
+import type { ErrorBody } from './endpoints.ts'
+
+/** `Input` and `Output` are types only: what a request has, and what a success answers. */
+export interface Endpoint<Input, Output> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** With `{name}` for each parameter. */
+  readonly path: string
+  /** `workspace`: the request names the workspace that the page shows. */
+  readonly scope: 'workspace' | 'person' | 'operator'
+  readonly types?: (input: Input) => Output
+}
+
+interface RequestInput {
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: object
+  readonly body?: unknown
+}
+
+export interface CallOptions {
+  readonly workspaceId?: string | null
+  readonly signal?: AbortSignal
+  /** Repeating a send with the same key sends it only once. */
+  readonly idempotencyKey?: string
+}
+
+/** An invalid field: its path (such as `to.1.email`) and what is wrong. */
+export interface FieldProblem {
+  readonly path: string
+  readonly message: string
+}
+
+/** Every answer of the API that is not a success, and every request that got no answer (status 0). */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: ErrorBody['error'] | 'UNREACHABLE' | 'UNKNOWN'
+  readonly details: readonly FieldProblem[]
+  /** Seconds; null if a retry does not help. */
+  readonly retryAfter: number | null
+  readonly requestId: string | null
+  readonly docUrl: string | null
+
+  constructor(status: number, answer: Partial<ErrorBody>, headers = new Headers()) {
+    super(answer.message ?? `The server answered with status ${status}.`)
+    this.name = 'ApiError'
+    this.status = status
+    this.code = answer.error ?? 'UNKNOWN'
+    this.details = answer.details ?? []
+    const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+    this.retryAfter = Number.isFinite(seconds) ? seconds : null
+    this.requestId = headers.get('x-request-id')
+    this.docUrl = answer.doc_url ?? null
+  }
+}
+
+class UnreachableError extends ApiError {
+  override readonly code = 'UNREACHABLE'
+}
+
+/**
+ * Sends one request.
+ * @returns the JSON of the answer; the text of an answer that is not JSON; undefined for 204
+ * @throws ApiError
+ */
+export async function send<Input, Output>(
+  { method, path, scope }: Endpoint<Input, Output>,
+  input: Input,
+  { workspaceId = null, signal, idempotencyKey }: CallOptions = {},
+): Promise<Output> {
+  const { params = {}, query = {}, body } = input as RequestInput
+  const isJson = body !== undefined && !(body instanceof Blob) && typeof body !== 'string'
+  const headers: Record<string, string> = { Accept: 'application/json' }
+  if (scope === 'workspace' && workspaceId !== null) headers['X-Workspace'] = workspaceId
+  if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey
+  if (body !== undefined) headers['Content-Type'] = isJson ? 'application/json' : 'text/csv'
+  const url = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? '')) + queryOf(query)
+  const response = await fetch(url, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: isJson ? JSON.stringify(body) : body }),
+    ...(signal === undefined ? {} : { signal }),
+  }).catch((error: unknown) => {
+    if (signal?.aborted === true) throw error
+    throw new UnreachableError(0, { message: 'The server cannot be reached. Check the connection, then try again.' })
+  })
+  const answer = await readAnswer(response)
+  if (!response.ok) throw new ApiError(response.status, isObject(answer) ? answer : {}, response.headers)
+  return answer as Output
+}
+
+/** The address of an answer that the browser opens or saves by itself, for endpoints that read with GET. */
+export function queryOf(query: object): string {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    (Array.isArray(value) ? value : [value])
+      .filter((one) => one !== undefined && one !== null && one !== '')
+      .map((one) => [name, String(one)]),
+  )
+  return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`
+}
+
+async function readAnswer(response: Response): Promise<unknown> {
+  if (response.status === 204) return undefined
+  const text = await response.text()
+  if (response.headers.get('content-type')?.includes('json') !== true) return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return {}
+  }
+}
+
+function isObject(value: unknown): value is Partial<ErrorBody> {
+  return typeof value === 'object' && value !== null
+}
