@@ -2,6 +2,6 @@
 try {
   var theme = localStorage.getItem('mailstead.theme')
   if (theme === 'dark' || theme === 'light') document.documentElement.dataset.theme = theme
-} catch (_) {
+} catch {
   // without storage the theme of the system is used
 }
