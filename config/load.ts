@@ -111,6 +111,8 @@ export function loadConfig(env: NodeJS.ProcessEnv = environment): Config {
     invalid.push(missingNameText(env))
   if (values['acmeChallenge'] === 'dns-01' && values['acmeDnsCommand'] === null)
     invalid.push('ACME_DNS_COMMAND must be the command that publishes TXT records, for ACME_CHALLENGE=dns-01')
+  if ((values['operatorDkimDomain'] === null) !== (values['operatorDkimKey'] === null))
+    invalid.push('OPERATOR_DKIM_DOMAIN and OPERATOR_DKIM_KEY must both be set, or neither')
   if (invalid.length > 0) throw new ConfigError(`invalid configuration:\n  ${invalid.join('\n  ')}`)
   return derive(values as unknown as Values, env)
 }

@@ -10,6 +10,7 @@ import { backupSettings } from '#config/settings/backup.ts'
 import { certificateSettings } from '#config/settings/certificates.ts'
 import { deliverySettings } from '#config/settings/delivery.ts'
 import { dnsSettings } from '#config/settings/dns.ts'
+import { feedbackSettings } from '#config/settings/feedback.ts'
 import { inboundSettings } from '#config/settings/inbound.ts'
 import { limitSettings } from '#config/settings/limits.ts'
 import { peopleSettings } from '#config/settings/people.ts'
@@ -49,6 +50,7 @@ export const SETTING_GROUPS: readonly SettingGroup[] = [
   { title: 'Automatic certificates', settings: certificateSettings },
   { title: 'SMTP submission', settings: submissionSettings },
   { title: 'Inbound mail', settings: inboundSettings },
+  { title: 'Feedback loops', settings: feedbackSettings },
   { title: 'Tracking', settings: trackingSettings },
   { title: 'Traces', settings: traceSettings },
   { title: 'Sandbox', settings: sandboxSettings },
@@ -71,6 +73,7 @@ export const SETTINGS = {
   ...certificateSettings,
   ...submissionSettings,
   ...inboundSettings,
+  ...feedbackSettings,
   ...trackingSettings,
   ...traceSettings,
   ...sandboxSettings,

@@ -22,6 +22,7 @@ import { NOTICES } from '#bin/doctor/notices.ts'
 import { DNS } from '#bin/doctor/network.ts'
 import { QUEUE_AGE, RETENTION } from '#bin/doctor/queue.ts'
 import { REDIS, REDIS_AOF, REDIS_MEMORY } from '#bin/doctor/redis.ts'
+import { OPERATOR_DKIM } from '#bin/doctor/operator-dkim.ts'
 import { RETURN_PATH } from '#bin/doctor/return-path.ts'
 import { CONNECTIONS, MASTER_KEY, MIGRATIONS, POSTGRES } from '#bin/doctor/stores.ts'
 import { SUSPENSIONS } from '#bin/doctor/suspensions.ts'
@@ -57,6 +58,7 @@ export const CHECKS: readonly DoctorCheck[] = [
   RETURN_PATH,
   SENDER_DMARC,
   DKIM_KEYS,
+  OPERATOR_DKIM,
   TLS_REPORTS,
   HOSTED_MAIL,
   ...EGRESS,

@@ -22,6 +22,7 @@ const GUIDES: Readonly<Record<string, string>> = {
   'return-path': 'sending-domains#records',
   'sender DMARC': 'sending-domains#records',
   'DKIM keys': 'dkim-rotation',
+  'operator DKIM': 'feedback-loops#sign-with-your-own-domain',
   'TLS reports': 'transport-security',
   'hosted mail': 'open-and-click-tracking#a-host-of-its-own',
   'queue age': 'troubleshooting',

@@ -97,6 +97,16 @@ export const dnsName: Reader<string> = (value) => {
     : expected('a DNS name such as dkim.mail.example.net')
 }
 
+/** A selector of DKIM: one or more labels. */
+export const dnsLabel: Reader<string> = (value) =>
+  /^(?=.{1,100}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(value)
+    ? value.toLowerCase()
+    : expected('a DNS label such as s2026')
+
+/** What Gmail accepts as the last part of Feedback-ID. */
+export const feedbackSender: Reader<string> = (value) =>
+  /^[A-Za-z0-9]{5,15}$/.test(value) ? value : expected('5 to 15 letters and digits')
+
 export const seconds: Reader<number> = (value) => {
   const number = Number(value)
   return value !== '' && number > 0 && Number.isFinite(number) ? number : expected('a number of seconds above 0')

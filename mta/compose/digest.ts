@@ -53,18 +53,22 @@ const LF = 10
 const TAB = 9
 const SPACE = 32
 
-export async function digestOf({ fields, body }: Pick<Composed, 'fields' | 'body'>): Promise<DkimDigest> {
-  return { ...pickFields(fields), bodyHash: await hashBody(body) }
+/** `also`: further fields that are signed if present, and not oversigned. */
+export async function digestOf(
+  { fields, body }: Pick<Composed, 'fields' | 'body'>,
+  also: readonly string[] = [],
+): Promise<DkimDigest> {
+  return { ...pickFields(fields, also), bodyHash: await hashBody(body) }
 }
 
 /**
  * The h= list and the canonical header of its fields. Of several fields with one name the last comes first (§5.4.2);
  * one name more than there are fields is the oversigning.
  */
-function pickFields(fields: readonly HeaderField[]): Omit<DkimDigest, 'bodyHash'> {
+function pickFields(fields: readonly HeaderField[], also: readonly string[]): Omit<DkimDigest, 'bodyHash'> {
   const names: string[] = []
   let canonical = ''
-  for (const name of NAMES) {
+  for (const name of also.length === 0 ? NAMES : [...NAMES, ...also]) {
     const before = names.length
     for (let i = fields.length - 1; i >= 0; i--) {
       const field = fields[i]
@@ -72,7 +76,7 @@ function pickFields(fields: readonly HeaderField[]): Omit<DkimDigest, 'bodyHash'
       names.push(name)
       canonical += `${canonicalField(name, field.line)}\r\n`
     }
-    if (names.length > before || IS_ALWAYS.has(name)) names.push(name)
+    if ((names.length > before && !also.includes(name)) || IS_ALWAYS.has(name)) names.push(name)
   }
   return { names, canonical }
 }

@@ -5,7 +5,7 @@
  * relaxed/relaxed, no expiry (no x=): a message that waited a week must still verify. Private keys are read once and
  * cached as key objects; signing itself runs off the main thread.
  */
-import { createPrivateKey, hash, sign as signData } from 'node:crypto'
+import { createPrivateKey, hash, sign as signOctets } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { createSemaphore } from '#src/concurrency/semaphore.ts'
@@ -36,12 +36,27 @@ const MAX_CACHED_KEYS = 2000
  * signature.
  */
 const MAX_CONCURRENT = 8
-const signOffThread = promisify(signData)
+const signOffThread = promisify(signOctets)
 
 /** A signer with its own cache of at most `capacity` keys (an RSA key object needs about 5 KB). */
 export function createSigner(capacity = MAX_CACHED_KEYS): Signer {
+  const signData = createDataSigner(capacity)
+  return createMessageSigner(signData)
+}
+
+/** Signs octets with a key. */
+type DataSigner = (key: DkimKey, data: Buffer) => Promise<Buffer>
+
+function createDataSigner(capacity: number): DataSigner {
   const rings = new Map<string, KeyRing>()
   const limited = createSemaphore(MAX_CONCURRENT)
+  return (key, data) => {
+    const ring = ringOf(rings, capacity, key)
+    return limited(() => signWithOwnKeyObject(ring, data))
+  }
+}
+
+function createMessageSigner(signWithKey: DataSigner): Signer {
   return async (message, keys, at = new Date()) => {
     if (keys.length === 0) return assemble('', message)
     const digest = 'digest' in message ? message.digest : await digestOf(message)
@@ -49,8 +64,7 @@ export function createSigner(capacity = MAX_CACHED_KEYS): Signer {
       keys.map(async (key) => {
         const unsigned = writeSignature(key, digest, at)
         const data = Buffer.from(digest.canonical + canonicalField('dkim-signature', unsigned), 'latin1')
-        const ring = ringOf(rings, capacity, key)
-        const signature = await limited(() => signWithOwnKeyObject(ring, data))
+        const signature = await signWithKey(key, data)
         return `${unsigned}${foldBase64(signature.toString('base64'))}\r\n`
       }),
     )
@@ -63,9 +77,13 @@ export function createSigner(capacity = MAX_CACHED_KEYS): Signer {
  * Without keys there are no signatures. `at` becomes t=. Rejects when a key cannot be read; the error names it. All
  * callers in a process share one cache of keys.
  */
-export const sign: Signer = createSigner()
+export const sign: Signer = (message, keys, at) => signMessage(message, keys, at)
 
-function assemble(signatures: string, { head, body }: Signable): Buffer {
+/** The signature of octets that are not a message, such as an ARC seal. */
+export const signData: DataSigner = createDataSigner(MAX_CACHED_KEYS)
+const signMessage = createMessageSigner(signData)
+
+export function assemble(signatures: string, { head, body }: Pick<Signable, 'head' | 'body'>): Buffer {
   const top = signatures + head
   const bytes = Buffer.allocUnsafe(top.length + body.length)
   bytes.write(top, 0, 'latin1')
@@ -139,9 +157,13 @@ function readKey({ keyId, selector, domain, algorithm, privateKey }: DkimKey): K
 }
 
 /** The field up to and including `b=`, which must come last (§3.7: hashed with an empty b=). */
-function writeSignature(key: DkimKey, { names, bodyHash }: DkimDigest, at: Date): string {
-  const tags = [
-    'DKIM-Signature: v=1; ',
+function writeSignature(key: DkimKey, digest: DkimDigest, at: Date): string {
+  return foldTags(['DKIM-Signature: v=1; ', ...keyTags(key, digest, at)])
+}
+
+/** The tags of a signature of a message, from `a=` to `b=`. */
+export function keyTags(key: DkimKey, { names, bodyHash }: DkimDigest, at: Date): string[] {
+  return [
     `a=${key.algorithm}; `,
     'c=relaxed/relaxed; ',
     `d=${key.domain}; `,
@@ -153,7 +175,10 @@ function writeSignature(key: DkimKey, { names, bodyHash }: DkimDigest, at: Date)
     `${names.at(-1)}; `,
     'b=',
   ]
-  // White space may stand before a tag and on either side of the colons of h= (§3.5).
+}
+
+/** Joins tags in lines. White space may stand before a tag and on either side of the colons of h= (§3.5). */
+export function foldTags(tags: readonly string[]): string {
   let text = ''
   let line = ''
   for (const tag of tags) {
@@ -166,7 +191,7 @@ function writeSignature(key: DkimKey, { names, bodyHash }: DkimDigest, at: Date)
   return text + line
 }
 
-function foldBase64(text: string): string {
+export function foldBase64(text: string): string {
   let folded = ''
   for (let from = 0; from < text.length; from += LINE - 1) folded += `\r\n ${text.slice(from, from + LINE - 1)}`
   return folded

@@ -40,6 +40,7 @@ function pipelineWith(parts: Partial<Record<keyof DeliveryPipeline, unknown>> = 
     planTracking: step('tracking', null),
     compose: step('compose', { head: [], body: Buffer.alloc(0), needsSmtputf8: false }),
     sign: step('sign', Buffer.alloc(0)),
+    feedbackFields: () => [],
     returnPath: () => 'bounce@bounces.example',
     transport: { deliver: step('transport', attemptOf()) },
     accounts: { find: step('account', { addresses: [] }), relay: { deliver: step('relay', attemptOf()) } },

@@ -8,6 +8,7 @@ import { readAuthorities } from '#config/setting-file.ts'
 import { compose } from '#src/mime/compose.ts'
 import type { Composed, Draft } from '#src/mime/draft.ts'
 import { createMessageRenderer, type MessageRenderer } from '#mta/compose/render-thread.ts'
+import { seal } from '#mta/compose/arc-seal.ts'
 import { sign, type DkimKey, type Signable } from '#mta/compose/sign.ts'
 import type { Egress } from '#mta/egress/source-choice.ts'
 import { createAddressLookup, type AddressLookup } from '#mta/route/addresses.ts'
@@ -26,7 +27,9 @@ import { loadMailContacts, type MailContact, type MailContactRef } from '#src/co
 import type { Context } from '#src/context.ts'
 import { findDeadLinks } from '#src/going-live/public-urls.ts'
 import { createDeferredContentResolver, type DeferredContentResolver } from '#src/deferred-content/deferred-content.ts'
+import { readOperatorKey, withOperatorKey } from '#src/domains/operator-key.ts'
 import { createSendingDomainCache, type SendingDomain } from '#src/domains/signing-keys.ts'
+import type { ArcChain } from '#src/mail/arc-chain.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import {
   loadAttachments,
@@ -39,6 +42,7 @@ import {
 import type { Attachment } from '#src/messages/submission.ts'
 import { createLinks } from '#src/tracking/links.ts'
 import { createTrackingCache } from '#src/tracking/settings.ts'
+import { feedbackFieldsOf, type FeedbackRecipient } from './feedback-fields.ts'
 import { createMemoryBudget, type MemoryBudget } from './memory-budget.ts'
 import { createTrackingPlanner, type BulkRecipient, type TrackingPlanner } from './message-builder.ts'
 
@@ -74,6 +78,10 @@ export interface DeliveryPipeline {
   compose(draft: Draft): Promise<Composed>
   /** The whole message: signatures, header and body. */
   sign(message: Signable, keys: readonly DkimKey[]): Promise<Buffer>
+  /** The whole message with an ARC set on top; without one if there is no RSA key. */
+  seal(message: Composed, keys: readonly DkimKey[], chain: ArcChain): Promise<Buffer>
+  /** Fields for feedback loops, which identify the sender and the recipient. */
+  feedbackFields(recipient: FeedbackRecipient): Draft['headers']
   /** The envelope sender. `mailFrom`: the sending domain's own bounce domain; null: the operator's. */
   returnPath(recipient: Pick<ClaimedRecipient, 'messageId' | 'n' | 'submitted'>, mailFrom: string | null): string
   readonly transport: DirectTransport
@@ -173,13 +181,19 @@ function contentSteps(ctx: Context): ContentSteps {
   const [links, tracking] = [createLinks(ctx), createTrackingCache(ctx)]
   const deferredContent = createDeferredContentResolver({ ctx, links, tracking })
   const mac = (data: Buffer): Buffer => ctx.encryption.mac('return-path', data)
+  const operatorKey = readOperatorKey(config)
+  const findDomain = async (domainId: string): Promise<SendingDomain> => {
+    const domain = await domains.find(domainId)
+    return domain.kind === 'ready' ? { ...domain, keys: withOperatorKey(domain.keys, operatorKey) } : domain
+  }
+  const tokenOf = (recipient: FeedbackRecipient): string => returnPathOf(recipient, mac, '').slice(0, -1)
   const dead = findDeadLinks(config)
   if (dead !== null)
     log.warn(`mail has no tracking and no List-Unsubscribe, because links lead nowhere: ${dead.detail}; ${dead.todo}`)
   return {
     suppression: (recipient) => suppressions.add(recipient),
     contact: (ref) => contacts.add(ref),
-    sendingDomain: (domainId) => (domainId === null ? Promise.resolve(UNSIGNED_DOMAIN) : domains.find(domainId)),
+    sendingDomain: (domainId) => (domainId === null ? Promise.resolve(UNSIGNED_DOMAIN) : findDomain(domainId)),
     texts: (messageId) => loadBodies(db, messageId),
     attachments: (messageId) => loadAttachments(db, messageId),
     fillIn: (mail) => deferredContent.resolve(mail),
@@ -192,10 +206,16 @@ function contentSteps(ctx: Context): ContentSteps {
     },
     compose,
     sign: (message, keys) => sign(message, keys, new Date(clock.now())),
-    // a report has the null return-path, so that no bounce answers it (RFC 5321 4.5.5)
+    seal: (message, keys, chain) => seal(message, keys, { chain, at: new Date(clock.now()) }),
+    feedbackFields: (recipient) => feedbackFieldsOf({ config, tokenOf }, recipient),
     returnPath: (claimed, mailFrom) =>
-      claimed.submitted?.isReport === true ? '' : returnPathOf(claimed, mac, mailFrom ?? config.bounceDomain),
+      hasNullSender(claimed) ? '' : returnPathOf(claimed, mac, mailFrom ?? config.bounceDomain),
   }
+}
+
+/** A report, and a forwarded bounce: no bounce may answer them (RFC 5321 4.5.5). */
+function hasNullSender({ submitted }: Pick<ClaimedRecipient, 'submitted'>): boolean {
+  return submitted?.isReport === true || (submitted?.forward !== undefined && submitted.from === '')
 }
 
 /** For messages without a sending domain, such as Mailstead's own reports. */

@@ -79,6 +79,8 @@ async function headersOf(recipient: ClaimedRecipient): Promise<string[]> {
       fillIn: unused,
       messageRenderer: { render: unused },
       planTracking: () => Promise.resolve(null),
+      seal: unused,
+      feedbackFields: () => [],
       bulkHeaders: (one) => Promise.resolve(links.bulkUnsubscribe({ base: REF.base, ...one })),
       compose: (draft) => {
         drafts.push(draft)
@@ -116,6 +118,8 @@ describe('content that is no longer stored', () => {
           messageRenderer: { render: unused },
           planTracking: unused,
           bulkHeaders: unused,
+          seal: unused,
+          feedbackFields: unused,
           compose: unused,
           sign: unused,
         },

@@ -17,13 +17,24 @@ import { senderIdOf, type Links, type MailRef } from '#src/tracking/links.ts'
 import { resolveTracking, type MailOrigin, type TrackingCache } from '#src/tracking/settings.ts'
 import { type TrackingPlan, trackingEditsOf } from '#src/tracking/tracking-plan.ts'
 import type { DeliveryPipeline } from './delivery-pipeline.ts'
+import { withFeedbackFields, withFeedbackHeaders } from './feedback-fields.ts'
 
 export type BuiltMessage = { readonly kind: 'built' } & Pick<Mail, 'data' | 'smtputf8'>
 export type Unbuildable = { readonly kind: 'ended'; readonly outcome: Outcome }
 
 type BuilderSteps = Pick<
   DeliveryPipeline,
-  'texts' | 'attachments' | 'planTracking' | 'bulkHeaders' | 'compose' | 'sign' | 'fillIn' | 'messageRenderer' | 'now'
+  | 'texts'
+  | 'attachments'
+  | 'planTracking'
+  | 'bulkHeaders'
+  | 'feedbackFields'
+  | 'compose'
+  | 'sign'
+  | 'seal'
+  | 'fillIn'
+  | 'messageRenderer'
+  | 'now'
 >
 
 export async function buildMessage(
@@ -49,11 +60,13 @@ async function buildStored(
   const plan = draft.html === null && draft.raw === null ? null : await pipeline.planTracking(claimed)
   const composed = await compose(pipeline, { draft, listHeaders, plan })
   if ('kind' in composed) return composed
+  const complete = withFeedbackFields(composed, pipeline.feedbackFields(claimed))
+  const forward = claimed.submitted?.forward
   // clients have always sent 8-bit headers without requesting SMTPUTF8, and servers have always accepted them
   const mayNeedUtf8 = draft.raw === null || claimed.submitted?.isUtf8 === true
   return {
     kind: 'built',
-    data: await pipeline.sign(composed, keys),
+    data: await (forward === undefined ? pipeline.sign(complete, keys) : pipeline.seal(complete, keys, forward.arc)),
     smtputf8: (composed.needsSmtputf8 && mayNeedUtf8) || !isAscii(claimed.address),
   }
 }
@@ -107,7 +120,8 @@ async function buildDeferred(
   if (filled.kind !== 'filled') return unfillable(filled)
   const { messageId, content, address } = claimed
   const { createdAt, from, replyTo, to, cc } = content
-  const headers = [...content.headers, ...filled.headers]
+  const own = [...content.headers, ...filled.headers]
+  const headers = withFeedbackHeaders(own, pipeline.feedbackFields(claimed))
   const rendered = await pipeline.messageRenderer.render(filled.source, {
     params: filled.params,
     frame: { messageId, createdAt, from, replyTo, to, cc, headers },

@@ -81,12 +81,13 @@ async function resolveIssued(
   return role === undefined || !isOurs ? null : { kind: role }
 }
 
-const RETURN_PATH_TOKEN = /\bb-[a-z2-7]{45}(?=@)/gi
+/** In a return-path, or in X-Mailstead-Token (mta/delivery/feedback-fields.ts). */
+const RETURN_PATH_TOKEN = /\bb-[a-z2-7]{45}(?![\w-])/gi
 /** Maximum number of tokens to verify in one mail. */
 const MAX_TOKENS = 20
 
 /**
- * Finds the first of our return-paths that a mail quotes. It identifies the subject of a complaint to a role address.
+ * Finds the first of our return-paths, or of their tokens, that a mail quotes. It identifies the subject of a complaint to a role address.
  */
 export function findQuotedReturnPath(
   raw: Buffer,

@@ -18,6 +18,7 @@ import type { OpenPort } from '#mta/smtp-server/listener.ts'
 import type { Certificate } from '#mta/smtp-server/self-signed-certificate.ts'
 import { ReplyError } from '#mta/smtp-server/reply.ts'
 import { applyDueReports, type ReportProcessorDeps } from './report-processor.ts'
+import { createComplaintMatcher } from './complaint-subject.ts'
 import { createPostmasterLimit } from './postmaster-limit.ts'
 import { type IncomingMail, openInboundPort, startInboundListener } from './listener.ts'
 import { createMailFromNames } from './mail-from-names.ts'
@@ -139,6 +140,7 @@ interface AcceptanceDeps extends ReceiverReports {
 function createAcceptance(ctx: Context, deps: AcceptanceDeps): (incoming: IncomingMail) => Promise<void> {
   const { attempts, tokens, macs, reportBatcher, mailBatcher, tlsReportPolling, dmarcReportPolling } = deps
   const postmasterLimit = createPostmasterLimit(() => ctx.clock.now())
+  const findComplaintSubject = createComplaintMatcher(ctx)
   const recipientOf = ({ target, raw }: IncomingMail): ReceivedReport['recipient'] => {
     if (target.kind === 'return-path') return target
     return target.kind === 'complaint' ? findQuotedReturnPath(raw, macs) : null
@@ -152,9 +154,11 @@ function createAcceptance(ctx: Context, deps: AcceptanceDeps): (incoming: Incomi
     dmarcReportPolling.schedule(0)
   }
   const acceptReport = async (incoming: IncomingMail): Promise<void> => {
-    const recipient = recipientOf(incoming)
-    if (recipient === null && !postmasterLimit.mayAccept())
+    const quoted = recipientOf(incoming)
+    if (quoted === null && !postmasterLimit.mayAccept())
       throw new ReplyError(452, '4.3.1 Too many messages to postmaster, try again later')
+    const isUnmatched = quoted === null && incoming.target.kind === 'complaint'
+    const recipient = isUnmatched ? await findComplaintSubject(incoming) : quoted
     await reportBatcher.add({ ...incoming, recipient })
   }
   const acceptRouted = async (to: RoutedRecipient, incoming: IncomingMail): Promise<void> => {

@@ -1,5 +1,6 @@
 /** A submitted message as the input of `accept`: validated, with its recipients, rendered and ready to be stored. */
 import type { Mailbox } from '#src/mail/address.ts'
+import type { ArcChain } from '#src/mail/arc-chain.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 
 export interface SubmittedRecipient {
@@ -96,6 +97,8 @@ export interface SubmittedEnvelope {
   readonly isUtf8?: true
   /** A delivery report of this server: null sender, and no report is ever sent about it (RFC 5321 4.5.5). */
   readonly isReport?: true
+  /** A received email that an inbound route forwards: its octets stay, and it gets an ARC set instead of DKIM. */
+  readonly forward?: ForwardedMail
   /** A TLS report: it tells a domain that its TLS fails, so it must not wait for TLS (RFC 8460 3). */
   readonly ignoresTls?: true
   /** The address for delivery reports: MAIL FROM, if its domain is a verified domain of the workspace. */
@@ -105,6 +108,12 @@ export interface SubmittedEnvelope {
   readonly envid?: string
   /** DSN parameters by recipient index. `wishes` is the name in stored JSON. */
   readonly wishes?: Readonly<Record<string, DsnRequest>>
+}
+
+export interface ForwardedMail {
+  /** The received email. */
+  readonly receivedId: string
+  readonly arc: ArcChain
 }
 
 /** RFC 3461 4.1, 4.2 */

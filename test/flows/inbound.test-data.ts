@@ -5,6 +5,7 @@ import { readMessage } from '#src/messages/read.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { deliverMessages, type DeliveredMessage } from '#test/support/delivered-messages.ts'
+import { startDns, type TestDns } from '#test/support/dns.ts'
 import { submitMessage } from '#test/support/smtp-connection.ts'
 import { until } from '#test/support/until.ts'
 
@@ -42,13 +43,16 @@ export interface InboundScene {
 
 /** Adds hooks to the suite that start and stop the port. */
 export function setUpInbound(): InboundScene {
+  let dns: TestDns
   let ctx: TestContext
   let inbound: Inbound
   let workspaceId: string
   let count = 0
   before(async () => {
+    dns = await startDns({ 'receiver.example': { TXT: ['v=spf1 ip4:127.0.0.1 -all'] } })
     ctx = await createContext({
       MODE: 'live',
+      DNS_SERVERS: dns.server,
       MAILSTEAD_HOSTNAME: 'mta.sender.example',
       INBOUND_PORT: '0',
       LOG_LEVEL: 'error',
@@ -58,7 +62,7 @@ export function setUpInbound(): InboundScene {
   })
   after(async () => {
     await inbound.stop()
-    await ctx.close()
+    await Promise.all([ctx.close(), dns.stop()])
   })
 
   return {
