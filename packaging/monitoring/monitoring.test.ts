@@ -4,10 +4,13 @@
  * promtool is missing, only its tests are skipped.
  */
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { assert } from 'chai'
 import { parse } from 'yaml'
 import { METRIC_NAMES, rowOf, type MetricName } from '#src/metrics/catalogue.ts'
+import { PANELS, queryOf } from './board.ts'
 
 const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
@@ -20,9 +23,6 @@ interface Alert {
 
 const { groups } = parse(read('alerts.yml')) as { groups: { rules: Alert[] }[] }
 const alerts = groups.flatMap(({ rules }) => rules)
-const board = JSON.parse(read('grafana-dashboard.json')) as {
-  readonly panels: { readonly id: number; readonly title: string; readonly targets?: { readonly expr: string }[] }[]
-}
 
 /** Series of a histogram have a suffix. */
 function metricOf(name: string): MetricName | undefined {
@@ -55,10 +55,10 @@ describe('monitoring', () => {
       assert.include(guide, annotations['runbook'] ?? 'a runbook')
       assert.strictEqual(annotations['runbook_page'], `docs/guides/monitoring.md#${alert.toLowerCase()}`)
     })
-  for (const { title, targets = [] } of board.panels)
+  for (const { title, targets = [] } of PANELS)
     it(`the panel "${title}" names metrics that exist`, () => targets.forEach(({ expr }) => checkQuery(expr)))
   it('the panels have ids of their own', () => {
-    assert.lengthOf(new Set(board.panels.map(({ id }) => id)), board.panels.length)
+    assert.lengthOf(new Set(PANELS.map(({ id }) => id)), PANELS.length)
   })
   it('a query with an unknown metric or label, or a counter without rate, is refused', () => {
     for (const query of ['mailstead_nothing', 'mailstead_domains{color="red"}', 'mailstead_complaints_total'])
@@ -76,8 +76,36 @@ describe('monitoring', () => {
     ['test', 'rules', 'alerts-test.yml'],
   ])
     it(`promtool ${args.join(' ')}`, function () {
-      const { error, status, stdout, stderr } = spawnSync('promtool', args, { cwd: import.meta.dirname })
-      if (error !== undefined && 'code' in error && error.code === 'ENOENT') this.skip()
-      assert.strictEqual(status, 0, `${stdout.toString()}${stderr.toString()}`)
+      const { status, output } = runPromtool(args) ?? this.skip()
+      assert.strictEqual(status, 0, output)
     })
+  describe('promtool check rules, with the queries of the board', () => {
+    let folder: string
+    beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'mailstead-board-'))))
+    afterEach(() => rmSync(folder, { recursive: true }))
+
+    function check(queries: readonly string[]): ReturnType<typeof runPromtool> {
+      const file = join(folder, 'board.yml')
+      const rules = queries.map((expr, i) => ({ record: `board:query_${i}`, expr: queryOf(expr, '1m') }))
+      writeFileSync(file, JSON.stringify({ groups: [{ name: 'board', rules }] }))
+      return runPromtool(['check', 'rules', file])
+    }
+    it('accepts all of them', function () {
+      const queries = PANELS.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+      const { status, output } = check(queries) ?? this.skip()
+      assert.strictEqual(status, 0, output)
+      assert.include(output, `${queries.length} rules found`)
+    })
+    it('refuses one that is not PromQL', function () {
+      const { status } = check(['sum by (mailstead_domains']) ?? this.skip()
+      assert.notStrictEqual(status, 0)
+    })
+  })
 })
+
+/** null: it is not installed. */
+function runPromtool(args: readonly string[]): { status: number | null; output: string } | null {
+  const { error, status, stdout, stderr } = spawnSync('promtool', args, { cwd: import.meta.dirname })
+  if (error !== undefined && 'code' in error && error.code === 'ENOENT') return null
+  return { status, output: `${stdout.toString()}${stderr.toString()}` }
+}

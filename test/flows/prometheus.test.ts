@@ -1,88 +1,111 @@
 /**
  * A real Prometheus (Debian's package `prometheus`; skipped where it is missing) scrapes a running system with the
- * alerts of packaging/monitoring, and fires the alert about a source that a blocklist lists.
+ * alerts of packaging/monitoring. It fires the alert about a source that a blocklist lists, and has data for every
+ * query of the board.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { assert } from 'chai'
+import { PANELS, queryOf } from '#packaging/monitoring/board.ts'
+import { openDay } from '#src/egress/warm-up-days.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { freePort } from '#test/support/free-ports.ts'
+import { certificateFor } from '#test/support/certificate.ts'
+import { isPrometheusInstalled, startPrometheus, type Prometheus } from '#test/support/prometheus.ts'
 import { printLogsOnFailure } from '#test/support/system.ts'
 import { startTestbed, type Testbed } from '#test/support/testbed.ts'
 import { until } from '#test/support/until.ts'
+import { startWebhookReceiver, type WebhookReceiver } from '#test/support/webhook-receiver.ts'
 
-const ALERTS = new URL('../../packaging/monitoring/alerts.yml', import.meta.url)
 /** The worker measures sources once a minute. */
 const PATIENCE_MS = 150_000
 
 describe('Prometheus', function () {
   this.timeout(2 * PATIENCE_MS)
   let testbed: Testbed
-  let prometheus: ChildProcess
+  let webhooks: WebhookReceiver
+  let prometheus: Prometheus
   let folder: string
-  let url: string
   before(async function () {
-    if (spawnSync('prometheus', ['--version']).error !== undefined) this.skip()
-    testbed = await startTestbed()
-    folder = mkdtempSync(join(tmpdir(), 'mailstead-prometheus-'))
-    const address = `127.0.0.1:${await freePort()}`
-    url = `http://${address}`
-    copyFileSync(ALERTS, join(folder, 'alerts.yml'))
-    writeFileSync(join(folder, 'prometheus.yml'), configuration(new URL(testbed.system.url).host))
-    const args = ['--config.file=prometheus.yml', '--storage.tsdb.path=data', `--web.listen-address=${address}`]
-    prometheus = spawn('prometheus', args, { cwd: folder, stdio: 'ignore' })
-    await once(prometheus, 'spawn')
+    if (!isPrometheusInstalled()) this.skip()
+    folder = mkdtempSync(join(tmpdir(), 'mailstead-monitored-'))
+    const { key, cert } = await certificateFor(['mta.sender.example'])
+    const [certFile, keyFile] = [join(folder, 'cert.pem'), join(folder, 'key.pem')]
+    writeFileSync(certFile, cert)
+    writeFileSync(keyFile, key)
+    testbed = await startTestbed({ TLS_CERT_FILE: certFile, TLS_KEY_FILE: keyFile })
+    webhooks = await startWebhookReceiver()
+    await Promise.all([addSources(), testbed.system.roles.inbound.start()])
+    prometheus = await startPrometheus(new URL(testbed.system.url).host)
   })
   after(async () => {
     if (testbed === undefined) return
-    const exited = once(prometheus, 'exit')
-    prometheus.kill('SIGKILL')
-    await exited
-    rmSync(folder, { recursive: true })
+    await prometheus.stop()
+    await webhooks.close()
     await testbed.stop()
+    rmSync(folder, { recursive: true })
   })
   printLogsOnFailure(() => testbed.system)
 
-  async function query(path: string): Promise<string> {
-    return fetch(`${url}${path}`).then(
-      (response) => response.text(),
-      () => '',
-    )
-  }
-
-  it('accepts the metrics, and fires an alert', async () => {
-    await until(async () => /"value":\[[^\]]*"1"\]/.test(await query('/api/v1/query?query=up')))
-    const id = newId()
-    await testbed.system.db.query(
+  /** One that a blocklist lists, and one in warm-up that has sent something today. */
+  async function addSources(): Promise<void> {
+    const { db, config } = testbed.system
+    const [listed, warming] = [newId(), newId()]
+    await db.query(
       sql`
-        INSERT INTO egress_sources (id, name, address, ehlo_name, region, check_due_at, created_at)
-        VALUES ($1, 'listed', '192.0.2.1', 'mail.example.com', 'default', now() + interval '1 day', now())
+        INSERT INTO egress_sources (id, name, address, ehlo_name, region, warming_since, check_due_at, created_at)
+        VALUES ($1, 'listed', '192.0.2.1', 'mail.example.com', 'default', NULL, now() + interval '1 day', now()),
+          ($2, 'new', '192.0.2.2', 'mail.example.com', 'default', now(), now() + interval '1 day', now())
       `,
-      [id],
+      [listed, warming],
     )
-    await testbed.system.db.query(
+    await db.query(
       sql`
         INSERT INTO egress_checks (source_id, name, status, detail, todo, since, checked_at)
         VALUES ($1, 'blocklists', 'failed', 'listed', 'request removal', now(), now())
       `,
-      [id],
+      [listed],
     )
+    const day = new Date().toISOString().slice(0, 10)
+    await openDay(db, { sourceId: warming, receiver: 'd.example', day }, config.warmUp)
+  }
+
+  it('accepts the metrics, and fires an alert', async () => {
+    await until(async () => /"value":\[[^\]]*"1"\]/.test(await prometheus.get('/api/v1/query?query=up')))
     await until(
       async () =>
-        /MailsteadSourceBlocklisted.*"source":"listed".*"state":"firing"/s.test(await query('/api/v1/alerts')),
+        /MailsteadSourceBlocklisted.*"source":"listed".*"state":"firing"/s.test(await prometheus.get('/api/v1/alerts')),
       () => 'the alert did not fire',
       PATIENCE_MS,
     )
   })
-})
 
-function configuration(target: string): string {
-  return JSON.stringify({
-    global: { scrape_interval: '1s', evaluation_interval: '1s' },
-    rule_files: ['alerts.yml'],
-    scrape_configs: [{ job_name: 'mailstead', static_configs: [{ targets: [target] }] }],
+  it('has data for every query of the board', async () => {
+    const { system } = testbed
+    await system.call('POST', '/public/webhooks', { key: system.admin, body: { url: webhooks.url, events: '*' } })
+    await testbed.addReceiver('good.example')
+    await testbed.addReceiver('gone.example', { on: { rcpt: '550 5.1.1 No such user here' } })
+    await testbed.addReceiver('busy.example', { on: { rcpt: '450 4.2.1 Mailbox busy' } })
+    for (const domain of ['good.example', 'gone.example', 'busy.example']) await testbed.send({ to: `ann@${domain}` })
+
+    let missing: string[] = []
+    await until(
+      async () => {
+        const queries = PANELS.flatMap(({ targets = [] }) => targets.map(({ expr }) => queryOf(expr, '1m')))
+        const answers = await Promise.all(queries.map((query) => countSeries(query)))
+        missing = queries.filter((_, i) => answers[i] === 0)
+        return missing.length === 0
+      },
+      () => `no data: ${missing.join('; ')}`,
+      PATIENCE_MS,
+    )
   })
-}
+
+  async function countSeries(query: string): Promise<number> {
+    const answer = await prometheus.get(`/api/v1/query?query=${encodeURIComponent(query)}`)
+    const { data, error } = JSON.parse(answer) as { data?: { result: unknown[] }; error?: string }
+    assert.isUndefined(error, query)
+    return data?.result.length ?? 0
+  }
+})
