@@ -45,7 +45,7 @@ describe('migrations', function () {
       await migrate(database.url, { through: name, around })
       assert.deepEqual(heavy(), [], 'rows read or written under a lock, by table')
       await client.query('ANALYZE')
-      await fillAfter(name, ROWS, Date.now(), (statement) => client.query(statement))
+      await fillAfter(name, { rows: ROWS }, Date.now(), (statement) => client.query(statement))
     })
 
     it(`${name} can be undone, or says why not`, async () => {
@@ -57,7 +57,7 @@ describe('migrations', function () {
       await migrate(database.url, { through: name })
       assert.deepEqual(await readSchema(client), applied)
       for (const table of (FILLED[name] ?? []).map((one) => one.table)) await client.query(`TRUNCATE ${table}`)
-      await fillAfter(name, ROWS, Date.now(), (statement) => client.query(statement))
+      await fillAfter(name, { rows: ROWS }, Date.now(), (statement) => client.query(statement))
     })
   }
 })

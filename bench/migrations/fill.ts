@@ -187,10 +187,16 @@ export const FILLED: Readonly<Record<string, readonly FilledTable[]>> = {
   ],
 }
 
+export interface Amount {
+  readonly rows: number
+  /** Only these tables; all by default. */
+  readonly tables?: readonly string[] | undefined
+}
+
 /** Fills the tables that `migration` has created. Returns their names. */
-export async function fillAfter(migration: string, rows: number, nowMs: number, run: Run): Promise<string[]> {
-  const tables = FILLED[migration] ?? []
-  for (const table of tables) await fillTable(table, Math.ceil(rows * table.share), nowMs, run)
+export async function fillAfter(migration: string, amount: Amount, nowMs: number, run: Run): Promise<string[]> {
+  const tables = (FILLED[migration] ?? []).filter(({ table }) => amount.tables?.includes(table) ?? true)
+  for (const table of tables) await fillTable(table, Math.ceil(amount.rows * table.share), nowMs, run)
   return tables.map(({ table }) => table)
 }
 

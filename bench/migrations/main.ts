@@ -3,10 +3,11 @@
  * migration after the other while a prober reads and updates rows of every table, and prints the longest waits.
  * `--save` writes them to `migrations/measured.json`, which `mailstead upgrade --plan` shows. It starts a PostgreSQL of
  * its own in /var/tmp, which needs 2.5 GB for each million rows, and ends after `--minutes`. Exit code 1: a migration
- * blocks for a second or longer.
- * Usage: node bench/migrations/main.ts [--rows N] [--minutes N] [--save]
+ * blocks for a second or longer. For a few new migrations: `--from` measures and saves only those from that one on, and
+ * `--tables` fills only the tables that they touch.
+ * Usage: node bench/migrations/main.ts [--rows N] [--from NAME.ts] [--tables a,b] [--minutes N] [--save]
  */
-import { statfsSync, writeFileSync } from 'node:fs'
+import { readFileSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
@@ -27,10 +28,13 @@ const MAX_ROWS = 20_000_000
 const { values: given } = parseArgs({
   options: {
     rows: { type: 'string', default: '10000000' },
+    from: { type: 'string', default: '' },
+    tables: { type: 'string' },
     minutes: { type: 'string', default: '180' },
     save: { type: 'boolean', default: false },
   },
 })
+const tables = given.tables?.split(',')
 const rows = Math.min(MAX_ROWS, Number(given.rows))
 const say = (line: string): void => {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${line}\n`)
@@ -95,8 +99,9 @@ async function measureAll(): Promise<Measured[]> {
   const prober = createProber(url, logFile)
   const measured: Measured[] = []
   for (const name of listMigrations()) {
-    measured.push(await measureOne(name, url, prober))
-    const added = await fillAfter(name, rows, Date.now(), (statement) => client.query(statement))
+    const one = await measureOne(name, url, prober)
+    if (name >= given.from) measured.push(one)
+    const added = await fillAfter(name, { rows, tables }, Date.now(), (statement) => client.query(statement))
     if (added.length > 0) {
       say(`filled ${added.join(', ')}`)
       await client.query(`ANALYZE ${added.join(', ')}`)
@@ -136,7 +141,9 @@ async function startServer(): Promise<{ readonly url: string; readonly logFile: 
 
 function save(measured: readonly Measured[]): void {
   const file = join(MIGRATIONS, 'measured.json')
-  const migrations = Object.fromEntries(
+  const known = JSON.parse(readFileSync(file, 'utf8')) as { rows: number; migrations: object }
+  if (given.from !== '' && known.rows !== rows) throw new Error(`${file} was measured with ${known.rows} rows`)
+  const found = Object.fromEntries(
     measured.map(({ migration, seconds, worst }) => [
       migration,
       {
@@ -146,5 +153,7 @@ function save(measured: readonly Measured[]): void {
       },
     ]),
   )
-  writeFileSync(file, `${JSON.stringify({ rows, migrations }, null, 2)}\n`)
+  const migrations = given.from === '' ? found : { ...known.migrations, ...found }
+  const sorted = Object.fromEntries(Object.entries(migrations).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  writeFileSync(file, `${JSON.stringify({ rows, migrations: sorted }, null, 2)}\n`)
 }
