@@ -4,8 +4,8 @@
  * npm, a compiler or the network: bin/mailstead uses `runtime/node` of such a tree and does no setup.
  *
  * Versions and checksums are those of package-lock.json; a download that does not match them ends the build. The
- * embedded PostgreSQL, tools, tests and type declarations are left out. Licences stay. The dashboard is built here if
- * dashboard/dist is missing. The last line reports the sizes; dependencies of 150 MB or more are an error.
+ * embedded PostgreSQL, tools, tests and type declarations are left out. Licences stay. The dashboard is built here
+ * if dashboard/dist is not current. The last line reports the sizes; dependencies of 150 MB or more are an error.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -16,7 +16,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const PROGRAM = ['api', 'bin', 'clients', 'config', 'docs', 'migrations', 'mta', 'packaging', 'src', 'worker']
-/** Folders of which packages contain `dist` only: static files that `npm run build:NAME` makes. */
+/** Folders of which packages contain `dist` only: static files that `build.mjs` there makes. */
 const BUILT = ['dashboard']
 const FILES = ['package.json', 'package-lock.json', '.npmrc', 'LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md']
 /** Files of the program that only developers use. */
@@ -69,24 +69,22 @@ function install(cwd, omitted) {
   }
 }
 
-function npm(cwd, args, env = process.env) {
-  return execFileSync('npm', args, { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 1e8 })
+function npm(cwd, args) {
+  return execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], maxBuffer: 1e8 })
 }
 
-/** Built before, by packaging/build for example, or here, in the build of the image of a new checkout. */
+/** What is current is not built again: the build of an image needs no development dependencies then. */
 function addBuilt(out, name) {
-  const { scripts } = readJson(join(ROOT, 'package.json'))
-  if (scripts[`build:${name}`] === undefined) return
-  const dist = join(ROOT, name, 'dist')
-  if (!existsSync(join(dist, 'index.html'))) build(name)
-  cpSync(dist, join(out, name, 'dist'), { recursive: true })
-}
-
-/** With the development dependencies, and the Node among them: that of the machine may be too old for the tools. */
-function build(name) {
-  if (!existsSync(join(ROOT, 'node_modules'))) install(ROOT, [])
-  const node = join(ROOT, `node_modules/node-linux-${process.arch}/bin`)
-  npm(ROOT, ['run', `build:${name}`], { ...process.env, PATH: `${node}:${process.env.PATH}` })
+  const script = join(ROOT, name, 'build.mjs')
+  const build = () => execFileSync(join(out, 'runtime/node'), [script], { stdio: ['ignore', 'ignore', 'pipe'] })
+  try {
+    build()
+  } catch (error) {
+    if (existsSync(join(ROOT, 'node_modules')) || !/ERR_MODULE_NOT_FOUND/.test(String(error.stderr))) throw error
+    install(ROOT, [])
+    build()
+  }
+  cpSync(join(ROOT, name, 'dist'), join(out, name, 'dist'), { recursive: true })
 }
 
 function prune(modules) {
