@@ -24,6 +24,9 @@ interface World {
   readonly scheduled: unknown[]
 }
 
+/** The position of the conversations among the parameters of the statement. */
+const CONVERSATIONS = 30
+
 /** A parameter of the type text[], in PostgreSQL's binary format or as a list. */
 function readArray(value: unknown): unknown[] {
   if (!Buffer.isBuffer(value)) return value as unknown[]
@@ -44,8 +47,8 @@ function writerWith(answer: (statement: number, conversations: readonly unknown[
   const [statements, scheduled]: [number[], unknown[]] = [[], []]
   const db: Queryable = {
     query: <R extends object>(_: unknown, values: readonly unknown[] = []) => {
-      if (values.length < 28) return Promise.resolve({ rows: [], rowCount: 0 })
-      const conversations = readArray(values[27])
+      if (values.length <= CONVERSATIONS) return Promise.resolve({ rows: [], rowCount: 0 })
+      const conversations = readArray(values[CONVERSATIONS])
       statements.push(conversations.length)
       const moved = answer(statements.length, conversations)
       const done = Array.from({ length: moved }, (__, i) => i + 1)

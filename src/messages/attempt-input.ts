@@ -1,19 +1,20 @@
 /**
- * Maps an attempt to its row in the table `attempts`: the parameters that the transition's statement (transition.ts)
- * gets.
+ * Maps the attempt that a transition ends to its row in the table `attempts`: parameters of the transition's statement
+ * (transition.ts), which are null for a transition without an attempt.
  */
 import type { BinaryColumn } from '#src/stores/binary-columns.ts'
 import { publicNameOf, type Attempt } from './outcome.ts'
 
-export interface EndedAttempt extends Attempt {
-  /** The position of its transition in the batch, from 1. */
-  readonly ord: number
+interface EndedAttempt extends Attempt {
   readonly number: number
 }
 
-/** `ord`, and the columns of the table. */
-export const ATTEMPT_INPUT: Readonly<Record<string, BinaryColumn<EndedAttempt>>> = {
-  ord: ['bigint', (a) => a.ord],
+/** A transition, as far as it is about its attempt. */
+interface EndsAttempt {
+  readonly attempt: { readonly number: number; readonly record: Attempt } | null
+}
+
+const COLUMNS: Readonly<Record<string, BinaryColumn<EndedAttempt>>> = {
   attempt: ['smallint', (a) => a.number],
   at: ['timestamptz', (a) => new Date(a.startedAt)],
   outcome: ['text', (a) => publicNameOf(a.outcome)],
@@ -29,7 +30,19 @@ export const ATTEMPT_INPUT: Readonly<Record<string, BinaryColumn<EndedAttempt>>>
   duration_ms: ['integer', (a) => Math.round(a.durationMs)],
   conversation: ['text', (a) => a.conversation],
 }
-export const ATTEMPT_COLUMNS = Object.keys(ATTEMPT_INPUT).filter((name) => name !== 'ord')
+export const ATTEMPT_COLUMNS = Object.keys(COLUMNS)
+
+/** The name of the parameter of a column. */
+export function attemptParameter(column: string): string {
+  return `attempt_${column}`
+}
+
+export const ATTEMPT_INPUT: Readonly<Record<string, BinaryColumn<EndsAttempt>>> = Object.fromEntries(
+  Object.entries(COLUMNS).map(([name, [type, pick]]): [string, BinaryColumn<EndsAttempt>] => [
+    attemptParameter(name),
+    [type, ({ attempt }) => (attempt === null ? null : pick({ ...attempt.record, number: attempt.number }))],
+  ]),
+)
 
 function replyOf({ outcome }: Attempt): { code: number; enhanced: string | null; text: string } | null {
   return 'reply' in outcome ? outcome.reply : null

@@ -7,7 +7,9 @@ import type { Weeks } from '#src/stores/weeks.ts'
 import { sql } from '#src/stores/sql.ts'
 
 /** SQL: whether bodies of new mail are stored in message_bodies. It never becomes false while a process runs. */
-export const BODIES_ARE_APART = '(SELECT apart_since IS NOT NULL FROM body_storage)'
+export const BODIES_ARE_APART = 'bodies_are_apart'
+/** SQL: an item of a FROM clause with that column. A subquery in each place would read the table as often. */
+export const BODY_STORAGE = `(SELECT apart_since IS NOT NULL AS ${BODIES_ARE_APART} FROM body_storage) AS storage`
 
 /** SQL: joins the body of the message `m` as `b`, with `is_stored`. */
 export function joinBody(weeks: Weeks): string {

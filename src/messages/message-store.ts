@@ -16,7 +16,7 @@ import { prepared, type Queryable, urgent } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { joinSuppression } from '#src/suppression/erased.ts'
 import { defineInput, type BinaryColumn } from '#src/stores/binary-columns.ts'
-import { BODIES_ARE_APART } from './bodies.ts'
+import { BODIES_ARE_APART, BODY_STORAGE } from './bodies.ts'
 import {
   claimIdOf,
   claimKeys,
@@ -63,11 +63,13 @@ const STORED_ROWS = sql`
     INSERT INTO messages (${INSERT_COLUMNS})
     SELECT ${INSERT_VALUES}
     FROM ${MESSAGES.from('i')}
+    CROSS JOIN ${BODY_STORAGE}
     RETURNING 1
   ), new_bodies AS (
     INSERT INTO message_bodies (message_id, html, body_text, raw)
     SELECT id, html, body_text, raw
     FROM ${MESSAGES.only('id', 'html', 'body_text', 'raw').from('i')}
+    CROSS JOIN ${BODY_STORAGE}
     WHERE ${BODIES_ARE_APART}
   ), new_tags AS (
     INSERT INTO message_tags (workspace_id, tag, message_id)

@@ -15,7 +15,7 @@ import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { defineInput, type BinaryColumn } from '#src/stores/binary-columns.ts'
 import { weekly, type WeeklyStatement, type Weeks } from '#src/stores/weeks.ts'
-import { ATTEMPT_COLUMNS, ATTEMPT_INPUT, type EndedAttempt } from './attempt-input.ts'
+import { ATTEMPT_COLUMNS, ATTEMPT_INPUT, attemptParameter } from './attempt-input.ts'
 import type { Attempt } from './outcome.ts'
 import { refundQuotaCte } from './quota.ts'
 import { isOpen, MOVES, type MoveName } from './state.ts'
@@ -67,15 +67,16 @@ export interface TransitionResult extends CommitNotifications {
  */
 export type LedgerUpdate = 'follow' | 'none'
 
-type Emitted = {
-  readonly ord: number
-  readonly k: number
-  readonly id: string
-  readonly type: string
-  readonly data: string | null
+/** A transition with the ids of the events that it emits. */
+interface Moving extends Transition {
+  readonly eventIds: readonly string[]
 }
 
-const TRANSITION_INPUT: Readonly<Record<string, BinaryColumn<Transition>>> = {
+/** The most events that a transition emits, and their places. */
+const EVENT_PLACES = [...Array(Math.max(...Object.values(MOVES).map(({ emits }) => emits.length))).keys()]
+
+/** All that a transition writes is in its row: rows of their own for attempts and events would have to be joined. */
+const TRANSITION_INPUT: Readonly<Record<string, BinaryColumn<Moving>>> = {
   message_id: ['uuid', (m) => m.messageId],
   n: ['smallint', (m) => m.n],
   from_states: ['text', (m) => MOVES[m.move].from.join(',')],
@@ -88,14 +89,14 @@ const TRANSITION_INPUT: Readonly<Record<string, BinaryColumn<Transition>>> = {
   counted: ['smallint', (m) => (m.isCounted ? 1 : 0)],
   released: ['smallint', (m) => (m.move === 'release' ? 1 : 0)],
   event_count: ['smallint', (m) => eventsOf(m).length],
-}
-
-const EVENT_INPUT: Readonly<Record<string, BinaryColumn<Emitted>>> = {
-  ord: ['bigint', (e) => e.ord],
-  k: ['smallint', (e) => e.k],
-  id: ['uuid', (e) => e.id],
-  type: ['text', (e) => e.type],
-  data: ['text', (e) => e.data],
+  event_data: ['text', (m) => jsonOrNull(m.eventData)],
+  ...Object.fromEntries(
+    EVENT_PLACES.flatMap((k): [string, BinaryColumn<Moving>][] => [
+      [`event_id_${k}`, ['uuid', (m) => m.eventIds[k] ?? null]],
+      [`event_type_${k}`, ['text', (m) => eventsOf(m)[k] ?? null]],
+    ]),
+  ),
+  ...ATTEMPT_INPUT,
 }
 
 /** What a ledger stores for a recipient in a state; for the other states it stores that the mail was dispatched. */
@@ -124,9 +125,12 @@ const LEDGER_INPUT: Readonly<Record<string, BinaryColumn<LedgerRow>>> = {
 /** The parameters of the statement, in this order; the ledger's only where it follows. */
 const TRANSITIONS = defineInput(1, TRANSITION_INPUT)
 const NOW = `$${TRANSITIONS.nextParameter}`
-const ATTEMPTS = defineInput(TRANSITIONS.nextParameter + 1, ATTEMPT_INPUT)
-const EVENTS = defineInput(ATTEMPTS.nextParameter, EVENT_INPUT)
-const LEDGER = defineInput(EVENTS.nextParameter, LEDGER_INPUT)
+const LEDGER = defineInput(TRANSITIONS.nextParameter + 1, LEDGER_INPUT)
+
+const ATTEMPT_PARAMETERS = ATTEMPT_COLUMNS.map(attemptParameter)
+const EVENT_PARAMETERS = ['event_data', ...EVENT_PLACES.flatMap((k) => [`event_id_${k}`, `event_type_${k}`])]
+const EMITTED = EVENT_PLACES.map((k) => `(${k + 1}, v.event_id_${k}, v.event_type_${k})`).join(', ')
+const qualified = (alias: string, names: readonly string[]): string => names.map((one) => `${alias}.${one}`).join(', ')
 
 /**
  * The columns of a ledger row that follow its recipient. A retry has another message, so the ledger no longer follows
@@ -191,28 +195,30 @@ function statementOf({ arrays, names, returned, update }: LedgerParts, weeks: We
         AND r.state = ANY (string_to_array(i.from_states, ','))
         AND (i.lease IS NULL OR r.lease = i.lease)
         AND (i.claimed_at IS NULL OR r.updated_at = i.claimed_at)
-      RETURNING i.ord, i.event_count, r.message_id, r.n, r.workspace_id, r.address, r.is_only, r.sequence${returned}
+      RETURNING i.ord, i.event_count, r.message_id, r.n, r.workspace_id, r.address, r.is_only, r.sequence,
+        ${qualified('i', [...EVENT_PARAMETERS, ...ATTEMPT_PARAMETERS])}${returned}
     ), shared AS (
       UPDATE messages m SET event_count = m.event_count + s.events
       FROM (SELECT message_id, sum(event_count) AS events FROM moved WHERE NOT is_only GROUP BY message_id) s
       WHERE m.id = s.message_id AND ${weeks.contain('m.id')}
       RETURNING m.id, m.event_count - s.events AS base
     ), numbered AS (
-      SELECT v.ord, v.message_id, v.n, v.workspace_id, v.address,
+      SELECT v.message_id, v.n, v.workspace_id, v.address, v.event_count, ${qualified('v', EVENT_PARAMETERS)},
         CASE WHEN v.is_only THEN v.sequence - v.event_count
           ELSE s.base + sum(v.event_count) OVER (PARTITION BY v.message_id ORDER BY v.ord) - v.event_count END AS base
       FROM moved v
       LEFT JOIN shared s ON s.id = v.message_id
     ), new_attempts AS (
       INSERT INTO attempts (message_id, n, ${ATTEMPT_COLUMNS.join(', ')})
-      SELECT v.message_id, v.n, ${ATTEMPT_COLUMNS.map((name) => `a.${name}`).join(', ')}
-      FROM ${ATTEMPTS.from('a')}
-      JOIN moved v ON v.ord = a.ord
+      SELECT message_id, n, ${ATTEMPT_PARAMETERS.join(', ')}
+      FROM moved
+      WHERE ${attemptParameter('attempt')} IS NOT NULL
     ), new_events AS (
       INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
-      SELECT e.id, v.workspace_id, e.type, v.message_id, v.n, v.base + e.k, v.address, e.data::jsonb, ${NOW}
-      FROM ${EVENTS.from('e')}
-      JOIN numbered v ON v.ord = e.ord
+      SELECT e.id, v.workspace_id, e.type, v.message_id, v.n, v.base + e.k, v.address, v.event_data::jsonb, ${NOW}
+      FROM numbered v
+      CROSS JOIN LATERAL (VALUES ${EMITTED}) AS e (k, id, type)
+      WHERE e.k <= v.event_count
       RETURNING id, workspace_id, type
     ), ${newDeliveries(NOW)}${update}
     SELECT ARRAY(SELECT ord FROM moved) AS done,
@@ -246,10 +252,8 @@ export async function applyTransitions(
   const cancels = moves.some(({ move }) => MOVES[move].to === 'cancelled')
   const statement = cancels ? CANCEL_STATEMENT : STATEMENTS[ledgers]
   const values = [
-    ...TRANSITIONS.parametersOf(moves),
+    ...TRANSITIONS.parametersOf(moves.map((moving) => ({ ...moving, eventIds: eventIdsOf(moving, now) }))),
     now,
-    ...ATTEMPTS.parametersOf(attemptsOf(moves)),
-    ...EVENTS.parametersOf(emittedBy(moves, now)),
     ...(ledgers === 'none' && !cancels ? [] : LEDGER.parametersOf(moves.map((moving) => ledgerRowOf(moving, now)))),
   ]
   const {
@@ -276,20 +280,9 @@ function ledgerRowOf({ move, dueAt, eventData }: Transition, now: Date): LedgerR
   }
 }
 
-function attemptsOf(moves: readonly Transition[]): EndedAttempt[] {
-  return moves.flatMap(({ attempt }, i) =>
-    attempt === null ? [] : [{ ...attempt.record, ord: i + 1, number: attempt.number }],
-  )
-}
-
-function emittedBy(moves: readonly Transition[], now: Date): Emitted[] {
-  return moves.flatMap((moving, i) =>
-    eventsOf(moving).map((type, k, { length }) => ({
-      ord: i + 1,
-      k: k + 1,
-      id: (k === length - 1 ? moving.eventId : undefined) ?? newId(now.getTime()),
-      type,
-      data: jsonOrNull(moving.eventData),
-    })),
+/** The ids of its events, in their order. */
+function eventIdsOf(moving: Transition, now: Date): string[] {
+  return eventsOf(moving).map(
+    (_, k, { length }) => (k === length - 1 ? moving.eventId : undefined) ?? newId(now.getTime()),
   )
 }

@@ -13,7 +13,10 @@ interface CheckedRow {
   readonly tier: string
 }
 
-/** SQL: joins the suppression that stops the mail of a row as `s (address, cause, kind)`; nulls if there is none. */
+/**
+ * SQL: joins the suppression that stops the mail of a row as `s (address, cause, kind)`; nulls if there is none.
+ * Addresses are hashed only if there are hashes at all: the statement checks that once, in its snapshot.
+ */
 export function joinSuppression({ workspaceId, address, tier }: CheckedRow): string {
   return sql`
     LEFT JOIN LATERAL (
@@ -25,6 +28,7 @@ export function joinSuppression({ workspaceId, address, tier }: CheckedRow): str
       FROM erased_suppressions s
       WHERE s.workspace_id = ${workspaceId}
         AND s.address_hash = erased_address(${workspaceId}, lower(${address}))
+        AND EXISTS (SELECT FROM erased_suppressions)
         AND ${stopsTier(tier)}
       LIMIT 1
     ) s ON true`
