@@ -4,7 +4,7 @@
  * minutes: a recipient that is settled never opens again. A value that is too old costs time and changes no result.
  */
 import { idAt } from '#src/platform/id.ts'
-import type { Queryable } from '#src/stores/db.ts'
+import type { Db, Queryable } from '#src/stores/db.ts'
 import { WEEK_MS } from '#src/stores/partition-names.ts'
 import { listWeeks } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -38,15 +38,28 @@ const STORE = sql`
   SET since = greatest(since, least(to_timestamp($1::float8 / 1000), now() - interval '${MIN_AGE_MS} milliseconds'))
 `
 
-/** Finds the first week with open recipients, from the stored one on, and stores it. */
-export async function refreshOpenWeeks(db: Queryable, nowMs: number): Promise<void> {
+/** PostgreSQL keeps the catalogue entries of each week that a connection has read: more are read apart. */
+const MAX_SHARED_WEEKS = 8
+
+/**
+ * Finds the first week with open recipients, from the stored one on, and stores it. Those are few weeks, unless it was
+ * never done, as after an upgrade.
+ */
+export async function refreshOpenWeeks(db: Pick<Db, 'query' | 'apart'>, nowMs: number): Promise<void> {
   const knownMs = await readSince(db)
-  let sinceMs = nowMs - MIN_AGE_MS
-  for (const week of await listWeeks(db, 'recipients')) {
-    if (week >= sinceMs) break
-    if (week + WEEK_MS <= knownMs) continue
-    const { rows } = await db.query<{ hasOpen: boolean }>(HAS_OPEN, [idAt(week), idAt(week + WEEK_MS)])
-    if (rows[0]?.hasOpen === true) sinceMs = week
-  }
+  const endMs = nowMs - MIN_AGE_MS
+  const weeks = (await listWeeks(db, 'recipients')).filter((week) => week < endMs && week + WEEK_MS > knownMs)
+  const first =
+    weeks.length > MAX_SHARED_WEEKS ? await db.apart((own) => findOpen(own, weeks)) : await findOpen(db, weeks)
+  const sinceMs = first ?? endMs
   if (sinceMs > knownMs) await db.query(STORE, [sinceMs])
+}
+
+/** The first of the weeks with open recipients; null if none has any. */
+async function findOpen(db: Queryable, weeks: readonly number[]): Promise<number | null> {
+  for (const week of weeks) {
+    const { rows } = await db.query<{ hasOpen: boolean }>(HAS_OPEN, [idAt(week), idAt(week + WEEK_MS)])
+    if (rows[0]?.hasOpen === true) return week
+  }
+  return null
 }
