@@ -4,7 +4,7 @@
  * is not an IP address ends the search, and the last trusted address is the result.
  */
 import type { IncomingMessage } from 'node:http'
-import { isIP } from 'node:net'
+import { isIP, isIPv4 } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type { ProxyTrust } from '#config/settings/readers.ts'
 
@@ -39,10 +39,15 @@ function createTrustCheck(trust: ProxyTrust): (address: string, hops: number) =>
   }
 }
 
+const MAPPED = '::ffff:'
+
 /**
  * Accepts an address alone, with a port, or in brackets. An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) becomes IPv4.
  */
 function parseAddress(text: string): string | null {
+  // most peers are one of these two, and every request has one
+  if (isIPv4(text)) return text
+  if (text.startsWith(MAPPED) && isIPv4(text.slice(MAPPED.length))) return text.slice(MAPPED.length)
   const bare = text
     .trim()
     .replace(/^\[([^\]]*)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
