@@ -3,9 +3,12 @@
  * writes each text file compressed (brotli and gzip), because the api sends the files as they are. Vite writes to a
  * folder of its own, which replaces the old one when it is complete: a build that is interrupted changes nothing, and
  * of two at the same time the last one wins. A tree without Vite (a package) contains the built files already.
+ *
+ * `packages.json` lists the packages whose code is in the files, by their path in package-lock.json, for the components
+ * of a release; `licences.txt` has their licences, which must accompany the code.
  */
 import { createHash } from 'node:crypto'
-import { globSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
@@ -31,7 +34,8 @@ export async function buildDashboard() {
   const { build } = await import('vite')
   const out = mkdtempSync(join(FOLDER, '.dist-'))
   try {
-    await build({ configFile: join(FOLDER, 'vite.config.ts'), logLevel: 'error', build: { outDir: out } })
+    const { output } = await build({ configFile: join(FOLDER, 'vite.config.ts'), logLevel: 'error', build: { outDir: out } })
+    writePackages(out, output)
     compressFiles(out)
     writeFileSync(join(out, STAMP), digest)
     replaceFolder(out)
@@ -39,6 +43,27 @@ export async function buildDashboard() {
     rmSync(out, { recursive: true, force: true })
   }
   return true
+}
+
+function writePackages(out, output) {
+  const ids = output.flatMap((chunk) => chunk.moduleIds ?? [])
+  // the styles are made by Tailwind, and begin with its own
+  const packages = new Set(['node_modules/tailwindcss'])
+  for (const id of ids) {
+    const [path] = /node_modules\/(?:.*\/node_modules\/)?(?:@[^/]+\/)?[^/]+/.exec(id) ?? []
+    if (path !== undefined) packages.add(path)
+  }
+  const paths = [...packages].toSorted()
+  writeFileSync(join(out, 'packages.json'), `${JSON.stringify(paths, null, 2)}\n`)
+  writeFileSync(join(out, 'licences.txt'), paths.map(readLicence).join('\n'))
+}
+
+function readLicence(path) {
+  const folder = join(FOLDER, '..', path)
+  const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const texts = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file))
+  const text = texts.map((file) => readFileSync(join(folder, file), 'utf8').trim()).join('\n\n')
+  return `${name} ${version} (${license})\n\n${text}\n\n${'-'.repeat(80)}\n`
 }
 
 function digestSources() {

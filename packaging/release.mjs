@@ -101,7 +101,8 @@ function describeFiles(version) {
   }
   const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'))
   const hashed = (names) => names.map((name) => ({ name, sha256: hashOf(readFileSync(join(DIST, name))) }))
-  const bom = write(`mailstead-${version}.cdx.json`, listComponents(lock, version))
+  const bundled = JSON.parse(readFileSync(join(ROOT, 'dashboard/dist/packages.json'), 'utf8'))
+  const bom = write(`mailstead-${version}.cdx.json`, listComponents(lock, version, bundled))
   const commit = git('rev-parse', 'HEAD')
   const source = { commit, builtAt: new Date().toISOString(), node: process.version }
   const statement = write(`mailstead-${version}.intoto.json`, provenanceOf(hashed([...files, bom]), version, source))
@@ -115,10 +116,16 @@ function describeFiles(version) {
 
 const hashOf = (content) => createHash('sha256').update(content).digest('hex')
 
-/** Node and the packages of a production installation, as CycloneDX describes them. */
-export function listComponents(lock, version) {
+/**
+ * Node, the packages of a production installation, and those whose code is in the files of the dashboard (`bundled`, by
+ * their path in the lock file), as CycloneDX describes them.
+ */
+export function listComponents(lock, version, bundled) {
+  const unlocked = bundled.filter((path) => lock.packages[path] === undefined)
+  if (unlocked.length > 0) throw new Error(`package-lock.json lacks ${unlocked.join(', ')}: build the dashboard again`)
+  const isInstalled = ({ dev, optional, devOptional }) => !dev && !optional && !devOptional
   const packages = Object.entries(lock.packages)
-    .filter(([path, { dev, optional, devOptional }]) => path !== '' && !dev && !optional && !devOptional)
+    .filter(([path, locked]) => path !== '' && (isInstalled(locked) || bundled.includes(path)))
     .map(([path, { version: installed, license, integrity }]) => {
       const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
       const purl = `pkg:npm/${name.replace('@', '%40')}@${installed}`

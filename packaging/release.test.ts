@@ -14,12 +14,15 @@ const { changeRendered, changeVersion, listComponents, provenanceOf, releaseChan
     to: string,
     day: string,
   ) => (readonly [string, string])[]
-  listComponents: (lock: object, version: string) => { readonly components: readonly Component[] }
+  listComponents: (lock: object, version: string, bundled: readonly string[]) => Components
   provenanceOf: (files: readonly object[], version: string, source: object) => Record<string, unknown>
   releaseChangelog: (text: string, version: string, day: string) => string
   signText: (text: string, pem: string) => Buffer
 }
 
+interface Components {
+  readonly components: readonly Component[]
+}
 interface Component {
   readonly name: string
   readonly purl: string
@@ -49,17 +52,21 @@ describe('the release', () => {
     assert.notInclude(rendered, `mailstead:${version}`)
   })
 
-  it('lists the packages of a production installation with their hashes', () => {
-    const lock = JSON.parse(readFileSync(join(import.meta.dirname, '../package-lock.json'), 'utf8')) as object
-    const { components } = listComponents(lock, '1.0.0')
+  const lock = JSON.parse(readFileSync(join(import.meta.dirname, '../package-lock.json'), 'utf8')) as object
+  it('lists the packages of a production installation and of the dashboard with their hashes', () => {
+    const { components } = listComponents(lock, '1.0.0', ['node_modules/react'])
     const names = components.map(({ name }) => name)
-    assert.includeMembers(names, ['koa', 'pg', '@koa/router'])
+    assert.includeMembers(names, ['koa', 'pg', '@koa/router', 'react'])
     assert.notInclude(names, 'mocha')
     const router = components.find(({ name }) => name === '@koa/router')
     assert.match(router?.purl ?? '', /^pkg:npm\/%40koa\/router@\d/)
     const [node, ...packages] = components
     assert.match(node?.purl ?? '', /^pkg:generic\/node@\d/)
     for (const { name, hashes = [] } of packages) assert.match(hashes[0]?.content ?? '', /^[0-9a-f]{128}$/, name)
+  })
+
+  it('refuses a dashboard that was built with other packages than those of the lock file', () => {
+    assert.throws(() => listComponents(lock, '1.0.0', ['node_modules/react', 'node_modules/gone']), /lacks .*gone/)
   })
 
   it('states the commit and the hash of each file', () => {
