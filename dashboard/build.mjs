@@ -34,7 +34,11 @@ export async function buildDashboard() {
   const { build } = await import('vite')
   const out = mkdtempSync(join(FOLDER, '.dist-'))
   try {
-    const { output } = await build({ configFile: join(FOLDER, 'vite.config.ts'), logLevel: 'error', build: { outDir: out } })
+    const { output } = await build({
+      configFile: join(FOLDER, 'vite.config.ts'),
+      logLevel: 'error',
+      build: { outDir: out },
+    })
     writePackages(out, output)
     compressFiles(out)
     writeFileSync(join(out, STAMP), digest)
