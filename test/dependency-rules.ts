@@ -184,7 +184,9 @@ clients/typescript: api api/openapi
 # dashboard: it knows the API only through its generated client
 dashboard: api api/openapi clients/typescript
 dashboard/src/api:
-dashboard/src:
+dashboard/src/ui:
+dashboard/src/ui/gallery: dashboard/src/ui
+dashboard/src: dashboard/src/ui dashboard/src/ui/gallery
 `)
 
 /**

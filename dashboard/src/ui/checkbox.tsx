@@ -1,0 +1,53 @@
+import { useEffect, useId, useRef, type ReactNode } from 'react'
+import { cx } from './class-names.ts'
+import { useFieldControl } from './field.tsx'
+
+export interface CheckboxProps {
+  isChecked: boolean
+  /** Some, not all, of what it stands for. */
+  isMixed?: boolean | undefined
+  onChange: (isChecked: boolean) => void
+  label: ReactNode
+  hint?: ReactNode
+  /** The label stays for screen readers. */
+  isLabelHidden?: boolean | undefined
+  isDisabled?: boolean | undefined
+  tabIndex?: number | undefined
+}
+
+/** A native checkbox with its label. */
+export function Checkbox(props: CheckboxProps) {
+  const { isChecked, isMixed = false, onChange, label, hint, isLabelHidden = false, isDisabled = false } = props
+  const id = useId()
+  const field = useFieldControl()
+  const box = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (box.current !== null) box.current.indeterminate = isMixed
+  }, [isMixed])
+  return (
+    <div className={cx('flex items-start', !isLabelHidden && 'gap-2 pointer-coarse:py-2')}>
+      <input
+        ref={box}
+        id={id}
+        type="checkbox"
+        checked={isChecked}
+        disabled={isDisabled}
+        tabIndex={props.tabIndex}
+        aria-describedby={hint === undefined ? field['aria-describedby'] : `${id}-hint`}
+        aria-invalid={field['aria-invalid']}
+        onChange={(event) => onChange(event.target.checked)}
+        className="m-0.5 size-4 shrink-0 rounded-xs accent-accent pointer-coarse:size-5"
+      />
+      <div className="min-w-0">
+        <label htmlFor={id} className={cx('cursor-pointer', isLabelHidden ? 'sr-only' : 'text-base text-ink')}>
+          {label}
+        </label>
+        {hint !== undefined && (
+          <p id={`${id}-hint`} className="text-sm text-muted">
+            {hint}
+          </p>
+        )}
+      </div>
+    </div>
+  )
+}

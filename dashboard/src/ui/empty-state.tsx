@@ -1,0 +1,35 @@
+import { type LucideIcon } from 'lucide-react'
+import { type ReactNode } from 'react'
+import { LinkText } from './link-text.tsx'
+import { useUiTexts } from './ui-texts.ts'
+
+export interface EmptyStateProps {
+  icon?: LucideIcon | undefined
+  title: string
+  /** What will be here and how it gets here. */
+  text?: ReactNode
+  action?: ReactNode
+  docsHref?: string | undefined
+}
+
+/** A place without things yet: it teaches what belongs here. */
+export function EmptyState({ icon: Icon, title, text, action, docsHref }: EmptyStateProps) {
+  const texts = useUiTexts()
+  return (
+    <div className="flex flex-col items-center px-6 py-12 text-center">
+      {Icon !== undefined && (
+        <span className="mb-4 flex size-10 items-center justify-center rounded-lg border border-line bg-surface text-faint">
+          <Icon size={20} aria-hidden="true" />
+        </span>
+      )}
+      <p className="text-lg font-medium text-ink">{title}</p>
+      {text !== undefined && <div className="mt-1 max-w-md text-balance text-muted">{text}</div>}
+      {action !== undefined && <div className="mt-4 flex flex-wrap justify-center gap-2">{action}</div>}
+      {docsHref !== undefined && (
+        <p className="mt-3 text-sm">
+          <LinkText href={docsHref}>{texts.documentation}</LinkText>
+        </p>
+      )}
+    </div>
+  )
+}

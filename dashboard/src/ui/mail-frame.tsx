@@ -1,0 +1,53 @@
+/**
+ * HTML of a mail, shown harmlessly: the frame has an origin of its own and the policy of `mail-frame.html` permits none
+ * of the mail's scripts. Messages are taken only from the frame itself, and only a bounded height is believed.
+ */
+import { useEffect, useRef, useState } from 'react'
+import { cx } from './class-names.ts'
+
+export interface MailFrameProps {
+  html: string
+  /** Names the frame for screen readers: the subject. */
+  title: string
+  isDark?: boolean | undefined
+  /** Pixels; without it, as wide as there is room. Phones: 375. */
+  width?: number | undefined
+  minHeight?: number | undefined
+}
+
+const MAX_HEIGHT = 20_000
+
+export function MailFrame({ html, title, isDark = false, width, minHeight = 160 }: MailFrameProps) {
+  const frame = useRef<HTMLIFrameElement>(null)
+  const [isReady, setReady] = useState(false)
+  const [height, setHeight] = useState(minHeight)
+  useEffect(() => {
+    function onMessage(event: MessageEvent<unknown>): void {
+      if (event.source === null || event.source !== frame.current?.contentWindow) return
+      const data = event.data
+      if (typeof data !== 'object' || data === null) return
+      if ('isReady' in data) setReady(true)
+      if ('height' in data && typeof data.height === 'number' && Number.isFinite(data.height))
+        setHeight(Math.min(Math.max(data.height, 1), MAX_HEIGHT))
+    }
+    addEventListener('message', onMessage)
+    return () => removeEventListener('message', onMessage)
+  }, [])
+  useEffect(() => {
+    // the frame's origin is opaque, so no target origin can be named
+    if (isReady) frame.current?.contentWindow?.postMessage({ html, isDark }, '*')
+  }, [isReady, html, isDark])
+  return (
+    <div className={cx('max-w-full overflow-hidden', width !== undefined && 'mx-auto')} style={{ width }}>
+      <iframe
+        ref={frame}
+        src="/mail-frame.html"
+        title={title}
+        sandbox="allow-scripts"
+        referrerPolicy="no-referrer"
+        className={cx('block w-full rounded-md border border-line', isDark ? 'bg-[#0e1116]' : 'bg-[#ffffff]')}
+        style={{ height: Math.max(height, minHeight), colorScheme: isDark ? 'dark' : 'light' }}
+      />
+    </div>
+  )
+}
