@@ -26,6 +26,7 @@ import { acceptorForRequest, type AcceptedMessages } from '#api/http/request-ori
 import { endRequestSpan, startRequestSpan } from '#api/http/request-span.ts'
 import { firstPathOf, pathsOf, type AnyRequest, type AnyRoute } from '#api/http/route.ts'
 import { isStrict, STRICT_HEADERS } from '#api/http/unknown-fields.ts'
+import { serveDashboard } from '#api/routes/dashboard.ts'
 import { traceIdOf } from '#src/traces/traceparent.ts'
 
 interface RequestState {
@@ -259,6 +260,13 @@ function refusalForError(ctx: ApiContext, error: unknown, state: RequestState): 
   return refuse('INTERNAL_ERROR', `Something went wrong on our side. Try again, or report the request id ${requestId}.`)
 }
 
+/** A browser gets the dashboard, whose script knows its addresses; programs get 404. */
+async function serveUnknownPath(koa: Koa.ParameterizedContext<RequestState>, source: ErrorSource): Promise<void> {
+  const page = await serveDashboard(koa.req)
+  if (page !== null) return sendResponse(koa, 200, page)
+  sendRefusal(koa, refuse('NOT_FOUND', 'This endpoint does not exist. Check method and path: see /docs.'), source)
+}
+
 const IMPLICIT_METHODS = ['OPTIONS']
 
 interface RouterMatch {
@@ -270,17 +278,12 @@ interface RouterMatch {
 function refuseUnmatched(
   ctx: ApiContext,
   routes: readonly AnyRoute[],
-): (koa: Koa.ParameterizedContext<RequestState, RouterMatch>) => void {
+): (koa: Koa.ParameterizedContext<RequestState, RouterMatch>) => Promise<void> | void {
   const open = new Set<string | RegExp>(routes.filter((spec) => spec.allowsCrossOrigin === true).flatMap(pathsOf))
   return (koa) => {
     const layers = koa.matched ?? []
     const source = sourceOf(ctx, koa.state)
-    if (layers.length === 0)
-      return sendRefusal(
-        koa,
-        refuse('NOT_FOUND', 'This endpoint does not exist. Check the method and the path: see /docs.'),
-        source,
-      )
+    if (layers.length === 0) return serveUnknownPath(koa, source)
     const allow = [...new Set(layers.flatMap(({ methods }) => methods)), ...IMPLICIT_METHODS].join(', ')
     koa.res.setHeader('Allow', allow)
     if (koa.method !== 'OPTIONS')

@@ -31,6 +31,7 @@ import { CAMPAIGN_SENDING_ROUTES } from '#api/routes/campaign-sending.ts'
 import { CAMPAIGN_ROUTES } from '#api/routes/campaigns.ts'
 import { CAPTURED_ROUTES } from '#api/routes/captured-emails.ts'
 import { CONTACT_ROUTES } from '#api/routes/contacts.ts'
+import { DASHBOARD_ROUTES } from '#api/routes/dashboard.ts'
 import { docsRoutes } from '#api/routes/docs.ts'
 import { errorDocs } from '#api/routes/error-docs.ts'
 import { guide } from '#api/routes/guides.ts'
@@ -162,4 +163,5 @@ export const ROUTES: readonly AnyRoute[] = [
   errorDocs,
   guide,
   ...docsRoutes(() => ROUTES),
+  ...DASHBOARD_ROUTES,
 ]

@@ -8,7 +8,7 @@
  * of a release; `licences.txt` has their licences, which must accompany the code.
  */
 import { createHash } from 'node:crypto'
-import { globSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, globSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
@@ -42,6 +42,7 @@ export async function buildDashboard() {
     writePackages(out, output)
     compressFiles(out)
     writeFileSync(join(out, STAMP), digest)
+    chmodSync(out, 0o755) // the api may run as another user
     replaceFolder(out)
   } finally {
     rmSync(out, { recursive: true, force: true })

@@ -54,12 +54,17 @@ function formatEndpoint(method: string, path: string, operation: Operation): str
   const scope = SCOPES.find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'workspace'
   const comment = operation.summary.replace(/[^.]$/, '$&.')
   const input = formatInput(operation)?.type ?? 'Record<never, never>'
-  return `${formatComment(comment, '')}export const ${operation.operationId}: Endpoint<${input}, ${formatResponse(operation)}> = {
+  return `${formatComment(comment, '')}export const ${operation.operationId}: Endpoint<${input}, ${formatAnswer(operation)}> = {
   method: '${method.toUpperCase()}',
   path: '${path}',
   scope: '${scope}',
 }
 `
+}
+
+/** Of an endpoint that answers JSON or another type, the dashboard asks for JSON (`Accept`). */
+function formatAnswer(operation: Operation): string {
+  return formatResponse(operation).replace(/ \| string$/, '')
 }
 
 if (import.meta.main) writeFileSync(ENDPOINTS_FILE, generateEndpoints())

@@ -186,7 +186,13 @@ dashboard: api api/openapi clients/typescript
 dashboard/src/api:
 dashboard/src/ui:
 dashboard/src/ui/gallery: dashboard/src/ui
-dashboard/src: dashboard/src/ui dashboard/src/ui/gallery
+dashboard/src/texts/en: dashboard/src/ui
+dashboard/src/texts/de: dashboard/src/texts/en dashboard/src/ui
+dashboard/src/texts: dashboard/src/texts/de dashboard/src/texts/en
+dashboard/src/session: dashboard/src/api dashboard/src/texts dashboard/src/ui
+dashboard/src/shell: dashboard/src/api dashboard/src/session dashboard/src/texts dashboard/src/texts/en dashboard/src/ui
+dashboard/src/ui-gallery: dashboard/src/shell dashboard/src/ui/gallery
+dashboard/src: dashboard/src/shell dashboard/src/ui dashboard/src/ui-gallery
 `)
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The pages for developers: GET / says what this server is, GET /docs is the API reference. Both are made here from the
+ * The pages for developers: GET /about says what this server is, GET /docs is the API reference. Both are made here from the
  * table of routes and are complete without scripts; the service delivers all of their files, so they work offline.
  */
 import { z } from 'zod'
@@ -18,6 +18,7 @@ import {
   type TaggedText,
 } from '#api/http/etag.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
+import { serveDashboard } from './dashboard.ts'
 
 /** Style and script are files of this service, and nothing is inline. The pages request nothing else. */
 const CONTENT_SECURITY_POLICY = [
@@ -80,11 +81,11 @@ const redirect = route({
 
 const loadStartPage = once(async () => withCompression(renderStartPage((await loadFiles()).urls), HTML))
 
-const start = route({
-  name: 'start-page',
+const about = route({
+  name: 'about-page',
   summary: 'Show what this server is and where to go next',
   method: 'GET',
-  paths: ['/'],
+  paths: ['/about'],
   atRoot: true,
   access: 'public',
   status: 200,
@@ -92,6 +93,15 @@ const start = route({
   additionalResponses: NOT_MODIFIED_RESPONSE,
   errors: [],
   handle: async (_ctx, { headers }) => respondTagged(await loadStartPage(), headers, PAGE_HEADERS),
+})
+
+const start = route({
+  ...about,
+  name: 'start-page',
+  summary: 'Show the dashboard; while it is not built, what this server is',
+  paths: ['/'],
+  handle: async (ctx, request) =>
+    (await serveDashboard({ method: 'GET', url: '/', headers: request.headers })) ?? about.handle(ctx, request),
 })
 
 /** Calls `listRoutes` at the first request, because the table contains these routes. */
@@ -118,5 +128,5 @@ export function docsRoutes(listRoutes: () => readonly AnyRoute[]): readonly AnyR
       return respondTagged(await loadPage(), headers, PAGE_HEADERS)
     },
   })
-  return [start, page, asset, redirect]
+  return [start, about, page, asset, redirect]
 }

@@ -11,6 +11,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RoleProcesses, listRoles, startRoleProcesses } from '#bin/supervisor/children.ts'
 import { compileAhead } from '#bin/supervisor/compile-ahead.ts'
+import { buildDashboard } from '#bin/supervisor/dashboard-build.ts'
 import { startHeartbeat } from '#bin/service/heartbeat.ts'
 import { connectServiceManager } from '#bin/service/service-manager.ts'
 import { type DataLock, acquireLock } from '#bin/supervisor/lock.ts'
@@ -58,6 +59,7 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
   const manager = connectServiceManager()
   try {
     const compiled = compileAhead()
+    const dashboard = buildDashboard()
     const stores = await openStores(config, printLine, stop)
     undo.unshift(() => stores.stop())
     await migrateWhenReachable(stores.databaseUrl, stop)
@@ -67,6 +69,8 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
     const children = await startAllRoles(config, stores, stop)
     undo.unshift(() => children.stop().finally(() => removeRunFiles(config)))
     await awaitReady(config, stop)
+    const dashboardFailure = await dashboard
+    if (dashboardFailure !== null) printLine(dashboardFailure)
     const firstRun = await provision({ ...config, databaseUrl: stores.databaseUrl, redisUrl: stores.redisUrl })
     printBanner(firstRun)
     const offered = await offerFirstAccount({ ...config, databaseUrl: stores.databaseUrl }, firstRun.workspaceId)

@@ -2454,8 +2454,8 @@ export type CreateWebhookBody = {
   /**
    * email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed,
    * email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, email.received,
-   * contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, account.paused; by default, or with *,
-   * all
+   * contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, domain.unaligned, account.paused; by
+   * default, or with *, all
    */
   readonly events?: string | readonly string[] | null
   /** a description, for people */
@@ -7360,8 +7360,8 @@ export type UpdateWebhookBody = {
   /**
    * email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed,
    * email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, email.received,
-   * contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, account.paused; by default, or with *,
-   * all
+   * contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, domain.unaligned, account.paused; by
+   * default, or with *, all
    */
   readonly events?: string | readonly string[] | null
   /** a description, for people */
@@ -8000,7 +8000,7 @@ export const getStatistics: Endpoint<{
       /** what the counts are grouped by */
       readonly group_by?: "all" | "tier" | "receiver" | "domain" | "source" | "class" | "tag" | "campaign" | "template"
     }
-  }, GetStatisticsAnswer | string> = {
+  }, GetStatisticsAnswer> = {
   method: 'GET',
   path: '/api/v1/public/statistics',
   scope: 'workspace',
@@ -8022,7 +8022,7 @@ export const getLinkStatistics: Endpoint<{
       /** how many entries a page has at most */
       readonly limit?: number
     }
-  }, GetLinkStatisticsAnswer | string> = {
+  }, GetLinkStatisticsAnswer> = {
   method: 'GET',
   path: '/api/v1/public/statistics/links',
   scope: 'workspace',
@@ -9249,7 +9249,7 @@ export const getImportErrors: Endpoint<{
       /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
       readonly cursor?: string
     }
-  }, GetImportErrorsAnswer | string> = {
+  }, GetImportErrorsAnswer> = {
   method: 'GET',
   path: '/api/v1/public/contacts/imports/{id}/errors',
   scope: 'workspace',
@@ -9718,7 +9718,7 @@ export const startProviderLogin: Endpoint<{
       readonly name: string
     }
     readonly body?: StartProviderLoginBody
-  }, ProviderLoginStart | string> = {
+  }, ProviderLoginStart> = {
   method: 'POST',
   path: '/api/v1/auth/providers/{name}/login',
   scope: 'person',
@@ -9759,7 +9759,7 @@ export const removeLoginMethod: Endpoint<{
 /** Finish a login with the second factor: a code, a recovery code or a passkey; sets the cookie of the session. */
 export const finishLogin: Endpoint<{
     readonly body: FinishLoginBody
-  }, FinishLoginAnswer | string> = {
+  }, FinishLoginAnswer> = {
   method: 'POST',
   path: '/api/v1/auth/login/second-factor',
   scope: 'person',
@@ -10771,7 +10771,7 @@ export const adminGetStatistics: Endpoint<{
       /** only this workspace */
       readonly workspace_id?: string
     }
-  }, GetStatisticsAnswer | string> = {
+  }, GetStatisticsAnswer> = {
   method: 'GET',
   path: '/api/v1/admin/statistics',
   scope: 'operator',
@@ -10795,7 +10795,7 @@ export const adminGetLinkStatistics: Endpoint<{
       /** only those of this workspace */
       readonly workspace_id: string
     }
-  }, GetLinkStatisticsAnswer | string> = {
+  }, GetLinkStatisticsAnswer> = {
   method: 'GET',
   path: '/api/v1/admin/statistics/links',
   scope: 'operator',

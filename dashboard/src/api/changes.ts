@@ -1,0 +1,117 @@
+/**
+ * Follows the changes that the server reports (server-sent events), so that no page polls: each topic invalidates the
+ * queries that show it. A burst of changes costs one request a second for each query on the page. The browser connects
+ * again by itself; what was missed is reported by `reset` or after `ready`.
+ */
+import { useQueryClient, type QueryClient } from '@tanstack/react-query'
+import { useEffect, useState } from 'react'
+import { queryOf } from './endpoint.ts'
+import { invalidatePaths } from './queries.ts'
+
+/** Beginnings of the paths, below /api/v1, whose answers change with a topic. */
+const PATHS: Readonly<Record<string, readonly string[]>> = {
+  messages: [
+    '/public/emails',
+    '/public/events',
+    '/public/queue',
+    '/public/attention',
+    '/public/checklist',
+    '/send-email',
+  ],
+  contacts: ['/public/contacts', '/public/segments'],
+  audiences: ['/public/audiences'],
+  imports: ['/public/contacts/imports'],
+  domains: ['/public/domains', '/public/attention', '/public/checklist', '/public/dmarc', '/public/bimi'],
+  campaigns: ['/public/campaigns'],
+  automations: ['/public/automations'],
+  templates: ['/templates'],
+  webhooks: ['/public/webhooks'],
+  accounts: ['/public/accounts'],
+  'api-keys': ['/public/api-keys', '/public/checklist'],
+  'captured-emails': ['/public/emails/captured'],
+  inbound: ['/public/inbound'],
+  suppressions: ['/public/suppressions'],
+  queue: ['/public/queue', '/admin/queue'],
+  notices: ['/admin/notices'],
+  nodes: ['/admin/nodes'],
+  suspensions: ['/admin/suspensions'],
+  checks: ['/admin/checks'],
+}
+const MIN_INTERVAL_MS = 1000
+const RECONNECT_MS = 5000
+
+export type Connection = 'connecting' | 'live' | 'lost'
+
+/** Opens the stream of a workspace, or the operator's for null, while the component is shown. */
+export function useChanges(workspaceId: string | null, isEnabled = true): Connection {
+  const client = useQueryClient()
+  const [connection, setConnection] = useState<Connection>('connecting')
+  useEffect(() => {
+    if (!isEnabled) return undefined
+    const path = workspaceId === null ? '/api/v1/admin/changes' : '/api/v1/public/changes'
+    return follow(path + queryOf({ workspace: workspaceId }), createInvalidator(client), setConnection)
+  }, [client, workspaceId, isEnabled])
+  return connection
+}
+
+interface Invalidator {
+  topic(name: string): void
+  all(): void
+  stop(): void
+}
+
+/** Collects topics, and invalidates at most once a second. */
+function createInvalidator(client: QueryClient): Invalidator {
+  const pending = new Set<string>()
+  let timer: ReturnType<typeof setTimeout> | null = null
+  let lastAt = 0
+  const run = (): void => {
+    timer = null
+    lastAt = Date.now()
+    const paths = [...pending].flatMap((name) => PATHS[name] ?? [])
+    pending.clear()
+    void invalidatePaths(client, paths)
+  }
+  return {
+    topic: (name) => {
+      pending.add(name)
+      timer ??= setTimeout(run, Math.max(0, lastAt + MIN_INTERVAL_MS - Date.now()))
+    },
+    all: () => void client.invalidateQueries(),
+    stop: () => {
+      if (timer !== null) clearTimeout(timer)
+    },
+  }
+}
+
+function follow(url: string, invalidator: Invalidator, report: (connection: Connection) => void): () => void {
+  let source: EventSource | null = null
+  let retry: ReturnType<typeof setTimeout> | null = null
+  let hadConnection = false
+  const open = (): void => {
+    source = new EventSource(url)
+    source.addEventListener('ready', () => {
+      if (hadConnection) invalidator.all()
+      hadConnection = true
+      report('live')
+    })
+    source.addEventListener('reset', () => invalidator.all())
+    source.addEventListener('closed', () => {
+      source?.close()
+      invalidator.all() // an ended session shows in the next request
+      report('lost')
+    })
+    for (const topic of Object.keys(PATHS)) source.addEventListener(topic, () => invalidator.topic(topic))
+    source.addEventListener('error', () => {
+      report('lost')
+      // the browser gives up after an answer that is not a stream, such as 503
+      if (source?.readyState === EventSource.CLOSED) retry = setTimeout(open, RECONNECT_MS)
+    })
+  }
+  open()
+  return () => {
+    source?.close()
+    if (retry !== null) clearTimeout(retry)
+    invalidator.stop()
+  }
+}

@@ -1,0 +1,17 @@
+/** All addresses of the dashboard, from the lists of its parts. */
+import { createRouter } from '@tanstack/react-router'
+import { galleryRoute } from '#dashboard/src/ui-gallery/routes.ts'
+import { operatorRoute, rootRoute, startRoute, workspaceRoute } from '#dashboard/src/shell/routes.tsx'
+
+const routeTree = rootRoute.addChildren([
+  startRoute,
+  galleryRoute,
+  workspaceRoute.addChildren([]),
+  operatorRoute.addChildren([]),
+])
+
+export const router = createRouter({
+  routeTree,
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+})

@@ -1,0 +1,17 @@
+import type { ReactNode } from 'react'
+import { Compass } from 'lucide-react'
+import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { ButtonLink } from '#dashboard/src/ui/button.tsx'
+import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
+
+export function NotFoundPage(): ReactNode {
+  const { shell } = useTexts()
+  return (
+    <EmptyState
+      icon={Compass}
+      title={shell.pageNotFound}
+      text={shell.pageNotFoundText}
+      action={<ButtonLink href="/">{shell.toOverview}</ButtonLink>}
+    />
+  )
+}

@@ -1,0 +1,6 @@
+import { session } from './session.ts'
+import { shell } from './shell.ts'
+import { ui } from './ui.ts'
+import type { Texts } from '#dashboard/src/texts/en/en.ts'
+
+export const de: Texts = { session, shell, ui }

@@ -1,0 +1,11 @@
+/**
+ * The catalogue of texts, in English. One file for each part of the dashboard; the German one has the same shape, which
+ * the compiler checks. A text with a value in it is a function.
+ */
+import { ENGLISH_UI_TEXTS as ui } from '#dashboard/src/ui/ui-texts.ts'
+import { session } from './session.ts'
+import { shell } from './shell.ts'
+
+export const en = { session, shell, ui }
+
+export type Texts = typeof en
