@@ -36,7 +36,7 @@ src/retention: config src src/platform src/queue src/stores
 src/auth: config src src/concurrency src/net src/platform src/queue src/stores
 src/suppression: src src/mail src/platform src/stores
 src/events: src/concurrency src/platform src/queue src/stores
-src/inbound-mail: src src/crypto src/events src/platform src/queue src/stores
+src/inbound-mail: src src/crypto src/events src/mail src/platform src/queue src/stores
 src/contacts: src src/concurrency src/events src/mail src/platform src/queue src/stores
 src/domains: config src src/concurrency src/events src/mail src/net src/platform src/queue src/sandbox src/stores
 src/providers: config src src/concurrency src/crypto src/events src/net src/platform src/queue src/stores
@@ -82,8 +82,8 @@ mta/egress: config src src/auth src/concurrency src/egress src/messages
 mta/compose: src/concurrency src/mail src/mime src/templates src/tracking
 mta/security: src src/concurrency src/net src/operator src/platform src/queue src/stores src/tls-reports
 mta/shaping: src src/mail src/operator src/queue src/shaping src/stores
-mta/inbound: config mta/classify mta/sandbox mta/smtp-server src src/concurrency src/crypto src/dmarc src/domains
-  src/egress src/events src/inbound-mail src/mail src/messages src/metrics src/net src/platform src/queue
+mta/inbound: config config/settings mta/classify mta/sandbox mta/smtp-server src src/concurrency src/crypto src/dmarc
+  src/domains src/egress src/events src/inbound-mail src/mail src/messages src/metrics src/net src/platform src/queue
   src/rate-limits src/report-arrivals src/stores src/suppression src/tls-reports src/tracking src/workspaces
 mta/submission: config config/settings mta/smtp-server src src/auth src/concurrency src/mail src/messages src/metrics
   src/net src/platform src/queue src/rate-limits src/stores src/submission src/templates src/traces src/workspaces
@@ -175,6 +175,7 @@ bench/migrations: *
 packaging/verify: test/support
 bench/erasure: *
 bench/refill: *
+bench/inbound: *
 bench/statistics: *
 test/faults: *
 test/flows: *

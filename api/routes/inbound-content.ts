@@ -18,6 +18,14 @@ const check = {
   domain: text('the domain that was checked; null: none'),
 }
 
+const filterResult = z.object({
+  name: z.enum(['spamassassin', 'rspamd']).meta(about('the program')),
+  verdict: z.enum(['clean', 'spam', 'unknown']).meta(about('unknown: no answer in time, or the mail is too large')),
+  score: z.number().nullable().meta(about('the score that it gave; null: unknown')),
+  threshold: z.number().nullable().meta(about('the score from which it calls a mail spam; null: unknown')),
+  symbols: z.array(z.string()).meta(about('names of its rules that matched')),
+})
+
 const attachment = z.object({
   n: z.int().meta(about('its number, from 1')),
   filename: text('its name as the sender gave it; null: none'),
@@ -84,6 +92,7 @@ export const receivedContent = z
         verdict: spamVerdict,
         score: z.number().meta(about('the sum of the rules')),
         reasons: z.array(z.string()).meta(about('names of the rules that matched')),
+        filter: filterResult.nullish().meta(about('what SpamAssassin or rspamd found; null: the server uses none')),
       })
       .meta(about('the verdict and its reasons')),
     source_url: z.string().meta(about('downloads the complete mail without a key, until links_expire_at')),

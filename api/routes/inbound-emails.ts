@@ -5,8 +5,9 @@
  */
 import { z } from 'zod'
 import { refuse, type Refusal } from '#src/platform/errors.ts'
-import { isUuid, timeOf } from '#src/platform/id.ts'
+import { hexOf, isUuid, timeOf } from '#src/platform/id.ts'
 import { countText } from '#src/platform/plural.ts'
+import { FORWARD_RESULTS, type ForwardResult } from '#src/inbound-mail/forwarding.ts'
 import { readFileToken } from '#src/inbound-mail/file-links.ts'
 import {
   deleteReceived,
@@ -36,6 +37,11 @@ const NO_FILE = refuse(
 const NOT_PROCESSED = refuse('CONFLICT', 'The email is not processed yet. Try again in a moment.')
 const byId = z.object({ id: z.string().meta({ description: 'the id of the received email' }) })
 
+const FORWARD_KEYS = Object.keys(FORWARD_RESULTS) as [ForwardResult, ...ForwardResult[]]
+const FORWARD_TEXT = Object.entries(FORWARD_RESULTS)
+  .map(([name, meaning]) => `${name}: ${meaning}`)
+  .join('; ')
+
 const summaryFields = {
   id: z.uuid(),
   route_id: z.uuid().meta({ description: 'the inbound route that accepted it; it may be deleted' }),
@@ -46,6 +52,14 @@ const summaryFields = {
   size: z.int().meta({ description: 'bytes' }),
   state: z.enum(RECEIVED_STATES).meta({ description: 'received: it is parsed in a moment; unreadable: it cannot be' }),
   spam_verdict: spamVerdict.nullable().meta({ description: 'null until it is processed' }),
+  forward_result: z
+    .enum(FORWARD_KEYS)
+    .nullable()
+    .meta({ description: `null: its route forwards nothing; ${FORWARD_TEXT}` }),
+  forward_email_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'the message that forwards it, for get-email; null: there is none' }),
   received_at: timestamp.meta({ description: 'when it was accepted' }),
 }
 const summarySchema = z.object(summaryFields).meta({ id: 'ReceivedEmailSummary' })
@@ -195,6 +209,8 @@ function presentSummary(email: ReceivedEmail): Record<string, unknown> {
     size: email.size,
     state: email.state,
     spam_verdict: email.spamVerdict,
+    forward_result: email.forwardResult,
+    forward_email_id: email.forwardMessageId === null ? null : `em_${hexOf(email.forwardMessageId)}`,
     received_at: new Date(timeOf(email.id)).toISOString(),
   }
 }

@@ -3,7 +3,7 @@
  * of another workspace is not found. The inbound port uses a change within a second.
  */
 import { z } from 'zod'
-import { invalid, refuse } from '#src/platform/errors.ts'
+import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { countText } from '#src/platform/plural.ts'
 import {
@@ -15,9 +15,11 @@ import {
   ROUTE_ACTIONS,
   updateRoute,
   type CreatedRoute,
+  type ForwardProblem,
   type InboundRoute,
   type RouteAction,
 } from '#src/inbound-mail/routes.ts'
+import { MAX_TARGETS, type TargetProblem } from '#src/inbound-mail/forward-targets.ts'
 import { mapPage } from '#src/stores/page.ts'
 import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
@@ -49,6 +51,15 @@ const addressField = z.string().meta({
     'a verified domain, and a local part with at most one *: support@example.com (also matches support+tag), ' +
     'sales-*@example.com, or *@example.com for all addresses',
 })
+const forwardField = z
+  .array(z.string().max(320, 'is too long'))
+  .max(MAX_TARGETS, `at most ${MAX_TARGETS} addresses`)
+  .meta({
+    description:
+      'addresses that get each mail, for the actions forward and webhook: at verified domains of the workspace, or ' +
+      'those of its members',
+  })
+const forwardsSpamField = z.boolean().meta({ description: 'whether mail with the verdict spam is forwarded, too' })
 const activeField = z.boolean().meta({ description: 'whether it accepts mail; otherwise other routes may match' })
 
 const routeSchema = z
@@ -58,6 +69,8 @@ const routeSchema = z
     action: actionField,
     priority: priorityField,
     description: descriptionField,
+    forward_to: forwardField,
+    forwards_spam: forwardsSpamField,
     is_active: activeField,
     is_domain_verified: z
       .boolean()
@@ -68,7 +81,9 @@ const routeSchema = z
   .meta({ id: 'InboundRoute' })
 const routeResponse = envelope(routeSchema).meta({ id: 'InboundRouteAnswer' })
 
-const REFUSALS: Readonly<Record<Exclude<CreatedRoute['kind'], 'created'>, ReturnType<typeof refuse>>> = {
+const REFUSALS: Readonly<
+  Record<Exclude<CreatedRoute['kind'], 'created' | ForwardProblem['kind']>, ReturnType<typeof refuse>>
+> = {
   'not-an-address': invalid([
     { path: 'address', message: 'must be local-part@domain, with at most one * in the local part' },
   ]),
@@ -77,6 +92,29 @@ const REFUSALS: Readonly<Record<Exclude<CreatedRoute['kind'], 'created'>, Return
   ]),
   exists: refuse('CONFLICT', 'There is a route for this address. Change it with update-inbound-route.'),
   'too-many': refuse('CONFLICT', `A workspace has at most ${MAX_ROUTES} inbound routes. Delete one first.`),
+}
+
+const TARGET_PROBLEMS: Readonly<Record<TargetProblem, string>> = {
+  'not-an-address': 'is not an address',
+  'not-permitted':
+    'is neither at a verified domain of this workspace nor the address of a member; invite the person, or verify the ' +
+    'domain, first',
+}
+const FORWARD_PROBLEMS = {
+  'forward-missing': 'the action forward needs at least one address',
+  'forward-unexpected': 'only the actions forward and webhook forward mail; send an empty list, or change the action',
+} as const
+
+function isForwardProblem(result: { readonly kind: string }): result is ForwardProblem {
+  return result.kind === 'target' || Object.hasOwn(FORWARD_PROBLEMS, result.kind)
+}
+
+function refuseForward(problem: ForwardProblem): Refusal {
+  const message =
+    problem.kind === 'target'
+      ? `${problem.address} ${TARGET_PROBLEMS[problem.problem]}`
+      : FORWARD_PROBLEMS[problem.kind]
+  return invalid([{ path: 'forward_to', message }])
 }
 
 const create = route({
@@ -91,16 +129,19 @@ const create = route({
       action: actionField.default('webhook'),
       priority: priorityField.default(0),
       description: descriptionField.default(null),
+      forward_to: forwardField.default([]),
+      forwards_spam: forwardsSpamField.default(false),
     })
     .meta({ examples: [{ address: 'support@example.com', action: 'webhook' }] }),
   status: 201,
   response: routeResponse,
   errors: ['CONFLICT'],
   handle: async (ctx, { caller, body }) => {
-    const created = await createRoute(ctx, caller.workspaceId, body)
-    return created.kind === 'created'
-      ? { body: { success: true, message: 'Inbound route created.', data: presentRoute(created.route) } }
-      : REFUSALS[created.kind]
+    const { forward_to: forwardTo, forwards_spam: forwardsSpam, ...rest } = body
+    const created = await createRoute(ctx, caller.workspaceId, { ...rest, forwardTo, forwardsSpam })
+    if (created.kind === 'created')
+      return { body: { success: true, message: 'Inbound route created.', data: presentRoute(created.route) } }
+    return isForwardProblem(created) ? refuseForward(created) : REFUSALS[created.kind]
   },
 })
 
@@ -152,6 +193,8 @@ const update = route({
       action: actionField.optional(),
       priority: priorityField.optional(),
       description: descriptionField.optional(),
+      forward_to: forwardField.optional(),
+      forwards_spam: forwardsSpamField.optional(),
       is_active: activeField.optional(),
     })
     .meta({ examples: [{ action: 'store', is_active: true }] }),
@@ -159,12 +202,13 @@ const update = route({
   response: routeResponse,
   errors: ['NOT_FOUND'],
   handle: async (ctx, { caller, params, body }) => {
-    const { is_active: isActive, ...rest } = body
-    const changed = isUuid(params.id)
-      ? await updateRoute(ctx.db, caller.workspaceId, params.id, { ...rest, isActive })
-      : null
-    if (changed === null) return NO_ROUTE
-    return { body: { success: true, message: 'Inbound route updated.', data: presentRoute(changed) } }
+    if (!isUuid(params.id)) return NO_ROUTE
+    const { is_active: isActive, forward_to: forwardTo, forwards_spam: forwardsSpam, ...rest } = body
+    const change = { ...rest, isActive, forwardTo, forwardsSpam }
+    const updated = await updateRoute(ctx.db, caller.workspaceId, params.id, change)
+    if (updated.kind === 'not-found') return NO_ROUTE
+    if (updated.kind !== 'updated') return refuseForward(updated)
+    return { body: { success: true, message: 'Inbound route updated.', data: presentRoute(updated.route) } }
   },
 })
 
@@ -190,6 +234,8 @@ function presentRoute(found: InboundRoute): Record<string, unknown> {
     action: found.action,
     priority: found.priority,
     description: found.description,
+    forward_to: found.forwardTo,
+    forwards_spam: found.forwardsSpam,
     is_active: found.isActive,
     is_domain_verified: found.isDomainVerified,
     created_at: found.createdAt.toISOString(),

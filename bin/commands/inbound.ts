@@ -19,9 +19,15 @@ const emails: RouteLoader = () => import('#api/routes/inbound-emails.ts').then((
 const EXAMPLE_ID = '01a20312-32ea-7000-a5c8-f32bae550b29'
 
 const ABOUT = {
-  action: 'webhook (the default): store the mail and raise email.received; store: only store it; drop: discard it',
+  action:
+    'webhook (the default): store the mail and raise email.received; store: only store it; forward: store it and ' +
+    'forward it; drop: discard it',
+  forward: 'forward each mail to this address of a member or of a verified domain; several with commas',
+  'forward-spam': 'yes: forward spam, too',
   priority: 'of the routes that match an address, that of the highest priority counts; 0 by default',
 }
+
+const FIELDS = ['action', 'forward', 'forward-spam', 'priority', 'description']
 
 const ACTIONS: CliActions = {
   routes: apiAction({
@@ -38,6 +44,7 @@ const ACTIONS: CliActions = {
         ['ID', 'id'],
         ['ADDRESS', 'address'],
         ['ACTION', 'action'],
+        ['FORWARD TO', 'forward_to'],
         ['PRIORITY', 'priority'],
         ['STATE', routeState],
       ],
@@ -54,9 +61,11 @@ const ACTIONS: CliActions = {
   }),
   create: apiAction({
     summary: 'receive mail for an address of a verified domain; * stands for any characters',
-    usage: 'create ADDRESS [--action webhook|store|drop] [--priority N] [--description TEXT]',
+    usage:
+      'create ADDRESS [--action webhook|store|forward|drop] [--forward ADDRESS,…] [--forward-spam yes|no] ' +
+      '[--priority N] [--description TEXT]',
     examples: ['create support@example.com', "create '*@example.com' --action store --priority -1"],
-    options: ['action', 'priority', 'description'],
+    options: FIELDS,
     about: ABOUT,
     arguments: [1, 1],
     routes,
@@ -66,9 +75,11 @@ const ACTIONS: CliActions = {
   }),
   update: apiAction({
     summary: 'change an inbound route, disable or enable it',
-    usage: 'update ID [--action webhook|store|drop] [--priority N] [--description TEXT] [--enable | --disable]',
+    usage:
+      'update ID [--action webhook|store|forward|drop] [--forward ADDRESS,…] [--forward-spam yes|no] ' +
+      '[--priority N] [--description TEXT] [--enable | --disable]',
     examples: [`update ${EXAMPLE_ID} --action store`, `update ${EXAMPLE_ID} --disable`],
-    options: ['action', 'priority', 'description'],
+    options: FIELDS,
     about: { ...ABOUT, enable: 'accept mail again', disable: 'accept no mail until it is enabled' },
     flags: ['enable', 'disable'],
     arguments: [1, 1],
@@ -145,8 +156,10 @@ function routeState(row: Readonly<Record<string, unknown>>): string {
 }
 
 function readFields(call: CommandCall): Record<string, unknown> {
-  const priority = call.option('priority')
+  const [priority, forward, spam] = ['priority', 'forward', 'forward-spam'].map((name) => call.option(name))
   return given({
+    forward_to: forward === undefined || forward === null ? null : forward.split(',').filter((one) => one !== ''),
+    forwards_spam: spam === undefined || spam === null ? null : spam === 'yes',
     action: call.option('action'),
     description: call.option('description'),
     priority: priority === undefined || priority === null ? null : Number(priority),
@@ -158,6 +171,8 @@ function readChange(call: CommandCall): Record<string, unknown> {
   const isActive = call.has('enable') ? true : call.has('disable') ? false : null
   const change = { ...readFields(call), ...given({ is_active: isActive }) }
   if (Object.keys(change).length === 0)
-    throw new UsageError('nothing to change: give --action, --priority, --description, --enable or --disable')
+    throw new UsageError(
+      'nothing to change: give --action, --forward, --priority, --description, --enable or --disable',
+    )
   return change
 }

@@ -1662,14 +1662,21 @@ export type CreateInboundRouteBody = {
    */
   readonly address: string
   /**
-   * webhook: store the mail and raise `email.received`; store: only store the mail; drop: accept the mail and discard
-   * it
+   * webhook: store the mail and raise `email.received`; store: only store the mail; forward: store the mail and forward
+   * it to `forward_to`; drop: accept the mail and discard it
    */
-  readonly action?: "webhook" | "store" | "drop"
+  readonly action?: "webhook" | "store" | "forward" | "drop"
   /** of the routes that match an address, that of the highest priority counts, then the most exact */
   readonly priority?: number
   /** a note of yours */
   readonly description?: string | null
+  /**
+   * addresses that get each mail, for the actions forward and webhook: at verified domains of the workspace, or those
+   * of its members
+   */
+  readonly forward_to?: readonly string[]
+  /** whether mail with the verdict spam is forwarded, too */
+  readonly forwards_spam?: boolean
 }
 
 export type CreateSegmentBody = {
@@ -1696,8 +1703,8 @@ export type CreateWebhookBody = {
   /**
    * email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed,
    * email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, email.received,
-   * contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, account.paused; by default, or with *,
-   * all
+   * contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, domain.unaligned, account.paused; by
+   * default, or with *, all
    */
   readonly events?: string | readonly string[] | null
   /** a description, for people */
@@ -1865,6 +1872,39 @@ export type DomainDegradedEvent = {
   readonly type: "domain.degraded"
   /** the same as type */
   readonly event: "domain.degraded"
+  /** when it happened */
+  readonly timestamp: string
+  /** the id of the workspace */
+  readonly workspace_id: string
+  /** the id of the message, as `em_…` */
+  readonly email_id: string | null
+  /** the id of the message; null if the event is about no message */
+  readonly message_id: string | null
+  /** the address the event is about */
+  readonly recipient: string | null
+  /** the addresses in the To header of the message */
+  readonly to: readonly string[] | null
+  /** the subject, up to 998 characters; with a template it wins over the template’s */
+  readonly subject: string | null
+  /** orders the events of one message */
+  readonly sequence: number | null
+  /** the metadata that the sender gave with the message */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** further fields of the event */
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+/**
+ * DMARC reports name a source whose mail has the domain in From, and neither SPF nor DKIM is aligned with it. Once for
+ * each source in 90 days.
+ */
+export type DomainUnalignedEvent = {
+  /** evt_…, the same at every attempt */
+  readonly id: string
+  /** the type */
+  readonly type: "domain.unaligned"
+  /** the same as type */
+  readonly event: "domain.unaligned"
   /** when it happened */
   readonly timestamp: string
   /** the id of the workspace */
@@ -3830,14 +3870,21 @@ export type InboundRoute = {
    */
   readonly address: string
   /**
-   * webhook: store the mail and raise `email.received`; store: only store the mail; drop: accept the mail and discard
-   * it
+   * webhook: store the mail and raise `email.received`; store: only store the mail; forward: store the mail and forward
+   * it to `forward_to`; drop: accept the mail and discard it
    */
-  readonly action: "webhook" | "store" | "drop"
+  readonly action: "webhook" | "store" | "forward" | "drop"
   /** of the routes that match an address, that of the highest priority counts, then the most exact */
   readonly priority: number
   /** a note of yours */
   readonly description: string | null
+  /**
+   * addresses that get each mail, for the actions forward and webhook: at verified domains of the workspace, or those
+   * of its members
+   */
+  readonly forward_to: readonly string[]
+  /** whether mail with the verdict spam is forwarded, too */
+  readonly forwards_spam: boolean
   /** whether it accepts mail; otherwise other routes may match */
   readonly is_active: boolean
   /** whether its domain is verified: otherwise it accepts nothing */
@@ -4966,6 +5013,25 @@ export type ReceivedEmail = {
   readonly state: "received" | "processed" | "unreadable"
   /** null until it is processed */
   readonly spam_verdict: "clean" | "suspicious" | "spam" | null
+  /**
+   * null: its route forwards nothing; forwarded: it became a message, whose state says whether it was delivered; spam:
+   * its verdict is spam, and the route forwards no spam; loop: this route forwarded it before, or it passed too many
+   * servers; malformed: it has line ends or octets that servers read in different ways; unreadable: it could not be
+   * parsed; too-large: it is larger than MAX_MESSAGE_BYTES permits; no-target: none of the addresses may be forwarded
+   * to any more; over-quota: the workspace has used its monthly quota
+   */
+  readonly forward_result:
+    | "forwarded"
+    | "spam"
+    | "loop"
+    | "malformed"
+    | "unreadable"
+    | "too-large"
+    | "no-target"
+    | "over-quota"
+    | null
+  /** the message that forwards it, for get-email; null: there is none */
+  readonly forward_email_id: string | null
   /** when it was accepted */
   readonly received_at: string
   /** what was found in it; null until it is processed */
@@ -5106,6 +5172,19 @@ export type ReceivedEmailContent = {
     readonly score: number
     /** names of the rules that matched */
     readonly reasons: readonly string[]
+    /** what SpamAssassin or rspamd found; null: the server uses none */
+    readonly filter?: {
+      /** the program */
+      readonly name: "spamassassin" | "rspamd"
+      /** unknown: no answer in time, or the mail is too large */
+      readonly verdict: "clean" | "spam" | "unknown"
+      /** the score that it gave; null: unknown */
+      readonly score: number | null
+      /** the score from which it calls a mail spam; null: unknown */
+      readonly threshold: number | null
+      /** names of its rules that matched */
+      readonly symbols: readonly string[]
+    } | null
   }
   /** downloads the complete mail without a key, until links_expire_at */
   readonly source_url: string
@@ -5132,6 +5211,25 @@ export type ReceivedEmailSummary = {
   readonly state: "received" | "processed" | "unreadable"
   /** null until it is processed */
   readonly spam_verdict: "clean" | "suspicious" | "spam" | null
+  /**
+   * null: its route forwards nothing; forwarded: it became a message, whose state says whether it was delivered; spam:
+   * its verdict is spam, and the route forwards no spam; loop: this route forwarded it before, or it passed too many
+   * servers; malformed: it has line ends or octets that servers read in different ways; unreadable: it could not be
+   * parsed; too-large: it is larger than MAX_MESSAGE_BYTES permits; no-target: none of the addresses may be forwarded
+   * to any more; over-quota: the workspace has used its monthly quota
+   */
+  readonly forward_result:
+    | "forwarded"
+    | "spam"
+    | "loop"
+    | "malformed"
+    | "unreadable"
+    | "too-large"
+    | "no-target"
+    | "over-quota"
+    | null
+  /** the message that forwards it, for get-email; null: there is none */
+  readonly forward_email_id: string | null
   /** when it was accepted */
   readonly received_at: string
 }
@@ -6250,14 +6348,21 @@ export type UpdateContactBody = {
 
 export type UpdateInboundRouteBody = {
   /**
-   * webhook: store the mail and raise `email.received`; store: only store the mail; drop: accept the mail and discard
-   * it
+   * webhook: store the mail and raise `email.received`; store: only store the mail; forward: store the mail and forward
+   * it to `forward_to`; drop: accept the mail and discard it
    */
-  readonly action?: "webhook" | "store" | "drop"
+  readonly action?: "webhook" | "store" | "forward" | "drop"
   /** of the routes that match an address, that of the highest priority counts, then the most exact */
   readonly priority?: number
   /** a note of yours */
   readonly description?: string | null
+  /**
+   * addresses that get each mail, for the actions forward and webhook: at verified domains of the workspace, or those
+   * of its members
+   */
+  readonly forward_to?: readonly string[]
+  /** whether mail with the verdict spam is forwarded, too */
+  readonly forwards_spam?: boolean
   /** whether it accepts mail; otherwise other routes may match */
   readonly is_active?: boolean
 }
@@ -6286,8 +6391,8 @@ export type UpdateWebhookBody = {
   /**
    * email.queued, email.scheduled, email.sent, email.delivered, email.deferred, email.bounced, email.failed,
    * email.opened, email.clicked, email.complained, email.unsubscribed, email.cancelled, email.received,
-   * contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, account.paused; by default, or with *,
-   * all
+   * contact.subscribed, contact.unsubscribed, domain.verified, domain.degraded, domain.unaligned, account.paused; by
+   * default, or with *, all
    */
   readonly events?: string | readonly string[] | null
   /** a description, for people */
@@ -6578,6 +6683,7 @@ export type WebhookEvent =
   | ContactUnsubscribedEvent
   | DomainVerifiedEvent
   | DomainDegradedEvent
+  | DomainUnalignedEvent
   | AccountPausedEvent
 
 export class Mailstead {

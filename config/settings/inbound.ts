@@ -1,5 +1,5 @@
 /** Inbound SMTP: bounces, complaints and unsubscribe mail. */
-import { count, countOrZero, days, port, text } from './readers.ts'
+import { count, countOrZero, days, port, secondsUpTo, spamFilterAddress, text } from './readers.ts'
 import { optional, setting } from './setting.ts'
 
 export const inboundSettings = {
@@ -60,6 +60,22 @@ export const inboundSettings = {
     description:
       'From how many messages of one source that fail DMARC the event `domain.unaligned` is raised; 0: never.',
     guide: 'dmarc-reports',
+  }),
+  spamFilter: optional({
+    env: 'SPAM_FILTER',
+    read: spamFilterAddress,
+    description:
+      'Filter that judges mail of inbound routes: `spamd://host:783` or `spamd:///path/of/socket` for SpamAssassin, ' +
+      '`rspamd://host:11333` for rspamd. If it is not set, the verdict comes from authentication and form only.',
+    guide: 'inbound-mail',
+  }),
+  spamFilterSeconds: setting({
+    env: 'SPAM_FILTER_SECONDS',
+    read: secondsUpTo(15),
+    default: '5',
+    unit: 's',
+    description: 'How long to wait for the filter. Without an answer, its verdict is `unknown`.',
+    guide: 'inbound-mail',
   }),
   bounceDomain: optional({
     env: 'BOUNCE_DOMAIN',

@@ -97,6 +97,35 @@ export const dnsName: Reader<string> = (value) => {
     : expected('a DNS name such as dkim.mail.example.net')
 }
 
+/** A time that other limits depend on. */
+export function secondsUpTo(most: number): Reader<number> {
+  return (value) => {
+    const number = Number(value)
+    return value !== '' && number > 0 && number <= most
+      ? number
+      : expected(`a number of seconds above 0, at most ${most}`)
+  }
+}
+
+export interface SpamFilterAddress {
+  readonly kind: 'spamd' | 'rspamd'
+  readonly host: string
+  readonly port: number
+  /** Of a socket of the machine, in place of host and port. */
+  readonly path: string | null
+}
+
+const FILTER_PORTS = { spamd: 783, rspamd: 11_333 }
+
+export const spamFilterAddress: Reader<SpamFilterAddress> = (value) => {
+  const socket = /^spamd:\/\/(\/.+)$/.exec(value)?.[1]
+  if (socket !== undefined) return { kind: 'spamd', host: '', port: 0, path: socket }
+  const [, kind, host, digits] = /^(spamd|rspamd):\/\/([\w.-]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?\/?$/i.exec(value) ?? []
+  if ((kind !== 'spamd' && kind !== 'rspamd') || host === undefined)
+    return expected('spamd://host:783, spamd:///path/of/socket or rspamd://host:11333')
+  return { kind, host: host.replace(/^\[|\]$/g, ''), port: port(digits ?? String(FILTER_PORTS[kind])), path: null }
+}
+
 /** A selector of DKIM: one or more labels. */
 export const dnsLabel: Reader<string> = (value) =>
   /^(?=.{1,100}$)[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/i.test(value)

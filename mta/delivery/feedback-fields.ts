@@ -1,7 +1,7 @@
 /**
  * The fields that feedback loops evaluate. Feedback-ID groups complaints (Gmail); X-Mailstead-Token identifies the
- * recipient in a complaint whose addresses are redacted: it is the token of the return-path. Mail that is forwarded, and
- * reports of this server, have neither.
+ * recipient in a complaint whose addresses are redacted: it is the token of the return-path. Mail that is forwarded,
+ * and reports of this server, have neither.
  */
 import type { Config } from '#config/load.ts'
 import type { Composed } from '#src/mime/draft.ts'

@@ -1,8 +1,8 @@
 /**
- * Finds the recipient of a complaint (RFC 5965) that quotes no token of ours, by the Message-ID of the returned message.
- * A Message-ID has no MAC, and others may know it, so the report must be authentic: DKIM or SPF passes for the domain of
- * the recipient, of its MX host, or of COMPLAINT_SENDERS. Only a message with one recipient is found, because a
- * Message-ID does not say which recipient complained. If DNS fails, the report stays unmatched.
+ * Finds the recipient of a complaint (RFC 5965) that quotes no token of ours, by the Message-ID of the returned
+ * message. A Message-ID has no MAC, and others may know it, so the report must be authentic: DKIM or SPF passes for the
+ * domain of the recipient, of its MX host, or of COMPLAINT_SENDERS. Only a message with one recipient is found, because
+ * a Message-ID does not say which recipient complained. If DNS fails, the report stays unmatched.
  */
 import type { Context } from '#src/context.ts'
 import { openResolver } from '#src/net/dns-resolver.ts'

@@ -87,7 +87,8 @@ const RETURN_PATH_TOKEN = /\bb-[a-z2-7]{45}(?![\w-])/gi
 const MAX_TOKENS = 20
 
 /**
- * Finds the first of our return-paths, or of their tokens, that a mail quotes. It identifies the subject of a complaint to a role address.
+ * Finds the first of our return-paths, or of their tokens, that a mail quotes. It identifies the subject of a complaint
+ * to a role address.
  */
 export function findQuotedReturnPath(
   raw: Buffer,

@@ -4,7 +4,8 @@
  * so it also accepts a bounce with a large original; routed mail is stored as a whole. 250 after the final dot means
  * that the mail is committed. While PostgreSQL is unavailable the reply is 451, and the sender retries.
  *
- * Bare CR, bare LF and NUL are accepted as they are: this mail is never sent on, and old servers write such bounces.
+ * Bare CR, bare LF and NUL are accepted as they are: old servers write such bounces, and mail with them is not
+ * forwarded.
  * Connections are limited in total and per network. A client that is idle for one minute, or connected for fifteen, is
  * disconnected. A broken client, handshake or mail does not affect other connections.
  */

@@ -18,8 +18,14 @@ const MAX_JSON = 700_000
 const resolve = (): Promise<never> => Promise.reject(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }))
 const parse = (raw: Buffer | string): Promise<ParsedEmail> =>
   parseReceivedMail(
-    { raw: Buffer.from(raw), mailFrom: 'a@b.example', peer: '192.0.2.1', helo: 'mail.b.example' },
-    { serverName: 'mx.example', resolve },
+    {
+      raw: Buffer.from(raw),
+      mailFrom: 'a@b.example',
+      peer: '192.0.2.1',
+      helo: 'mail.b.example',
+      recipient: 'c@d.example',
+    },
+    { serverName: 'mx.example', resolve, filter: null },
   )
 
 function assertStorable({ content }: ParsedEmail): void {

@@ -13,6 +13,7 @@ import type {
   ReceivedParts,
 } from '#src/inbound-mail/received-content.ts'
 import { judgeSpam } from '#src/inbound-mail/spam-rules.ts'
+import type { SpamFilter } from './spam-filter.ts'
 import { type AuthenticatedMail, type AuthenticationDeps, authenticateMail } from './mail-authentication.ts'
 
 export interface ParsedAttachment {
@@ -40,8 +41,15 @@ const MAX_NAME = 255
 /** Of a field such as the subject (RFC 5322 2.1.1). */
 const MAX_LINE = 998
 
-export async function parseReceivedMail(mail: AuthenticatedMail, deps: AuthenticationDeps): Promise<ParsedEmail> {
-  const [parsed, authentication] = await Promise.all([
+export interface ParseDeps extends AuthenticationDeps {
+  /** SpamAssassin or rspamd; null: only the rules judge. */
+  readonly filter: SpamFilter | null
+}
+
+type MailWithRecipient = AuthenticatedMail & { readonly recipient: string }
+
+export async function parseReceivedMail(mail: MailWithRecipient, deps: ParseDeps): Promise<ParsedEmail> {
+  const [parsed, authentication, filter] = await Promise.all([
     simpleParser(mail.raw, {
       skipHtmlToText: true,
       skipTextToHtml: true,
@@ -50,12 +58,14 @@ export async function parseReceivedMail(mail: AuthenticatedMail, deps: Authentic
       keepDeliveryStatus: true,
     } as object),
     authenticateMail(mail, deps),
+    deps.filter === null ? null : deps.filter(mail),
   ])
   const parts = partsOf(parsed, mail)
   const found = parsed.attachments.slice(0, MAX_ATTACHMENTS)
   const spam = judgeSpam({
     authentication,
     parts,
+    filter,
     filenames: parsed.attachments.map(({ filename }) => filename ?? null),
   })
   return {

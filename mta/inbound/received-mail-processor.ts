@@ -1,25 +1,28 @@
 /**
  * Processes received mail: a claim, parsing in a thread, and one transaction that stores what was found and raises
  * `email.received`. If a process dies in between, the claim expires and the mail is processed again; the guarded UPDATE
- * makes sure that there is one event. A mail that kills the parser, or processes, is `unreadable`: its event has no
- * parts, but a link to the source.
+ * makes sure that there is one event, and one message of a route that forwards. A mail that kills the parser, or
+ * processes, is `unreadable`: its event has no parts, but a link to the source.
  */
+import { loadPlans, type Plans } from '#config/plans.ts'
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Context } from '#src/context.ts'
 import { raiseEvents } from '#src/events/raise.ts'
 import { fileLink } from '#src/inbound-mail/file-links.ts'
 import { storedContentOf, UNREADABLE } from '#src/inbound-mail/stored-content.ts'
+import { scheduleAccepted } from '#src/messages/accept.ts'
 import type { MetricRegistry } from '#src/metrics/registry.ts'
 import { timeOf } from '#src/platform/id.ts'
 import { publishNotifications, type CommitNotifications } from '#src/queue/notifications.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
+import { forwardMails } from './forwarded-mail.ts'
 import { createReportParser, type ReportParser } from './report-parser.ts'
 import type { ParsedEmail } from './received-mail-parser.ts'
 import { type ClaimedMail, claimReceivedMail } from './received-mail-store.ts'
-import type { MailToParse } from './received-mail-thread.ts'
+import type { MailToParse, ThreadData } from './received-mail-thread.ts'
 
-export type ReceivedMailParser = ReportParser<ParsedEmail, MailToParse>
+export type ReceivedMailParser = ReportParser<ParsedEmail, MailToParse> & { readonly plans: Plans }
 
 const THREAD = new URL('./received-mail-thread.ts', import.meta.url)
 /** Includes the DNS queries of all signatures. */
@@ -31,9 +34,16 @@ const BATCH_SIZE = 32
 const MAX_TRIES = 3
 const DAY_MS = 24 * 3600 * 1000
 
-export function createReceivedMailParser({ dnsServers, serverName }: Context['config']): ReceivedMailParser {
-  const workerData = { dnsServers, serverName }
-  return createReportParser({ timeoutMs: PARSE_TIMEOUT_MS, file: THREAD, workerData, memoryMb: MEMORY_MB })
+export function createReceivedMailParser(config: Context['config']): ReceivedMailParser {
+  const { dnsServers, serverName, spamFilter, spamFilterSeconds } = config
+  const workerData: ThreadData = { dnsServers, serverName, spamFilter, spamFilterMs: spamFilterSeconds * 1000 }
+  const parser: ReportParser<ParsedEmail, MailToParse> = createReportParser({
+    timeoutMs: PARSE_TIMEOUT_MS,
+    file: THREAD,
+    workerData,
+    memoryMb: MEMORY_MB,
+  })
+  return { ...parser, plans: loadPlans(config.plansFile) }
 }
 
 /** Processes one batch. Returns true if more may be due. */
@@ -45,11 +55,22 @@ export async function processReceivedMail(
   const claimed = await claimReceivedMail(ctx.db, new Date(ctx.clock.now()), BATCH_SIZE)
   if (claimed.length === 0) return false
   const readable = claimed.filter(({ tries }) => tries <= MAX_TRIES)
-  const parsed = await parser.parse(readable.map(({ raw, mailFrom, peer, helo }) => ({ raw, mailFrom, peer, helo })))
+  const parsed = await parser.parse(
+    readable.map(({ raw, mailFrom, peer, helo, recipient }) => ({ raw, mailFrom, peer, helo, recipient })),
+  )
   const found = new Map(readable.map(({ id }, i) => [id, parsed[i] ?? null]))
   const mails = claimed.map((mail) => processedOf(ctx, mail, found.get(mail.id) ?? null))
-  const { stored, news } = await ctx.db.transaction((tx) => storeProcessed(tx, mails, new Date(ctx.clock.now())))
+  const now = new Date(ctx.clock.now())
+  const { stored, news, forwarded } = await ctx.db.transaction(async (tx) => {
+    const processed = await storeProcessed(tx, mails, now)
+    const changed = mails.filter(({ mail }) => processed.stored.has(mail.id))
+    return {
+      ...processed,
+      forwarded: await forwardMails(tx, changed, { config: ctx.config, plans: parser.plans, now }),
+    }
+  })
   publishNotifications(ctx, news)
+  if (forwarded.submissions.length > 0) scheduleAccepted(ctx, forwarded.submissions, forwarded.stored)
   for (const { mail, parsed: one } of mails.filter(({ mail: { id } }) => stored.has(id))) {
     const result = one === null ? 'unreadable' : one.content.spam.verdict
     registry.add('mailstead_received_emails_total', [mail.action, result])

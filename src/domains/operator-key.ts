@@ -1,7 +1,7 @@
 /**
- * The operator's DKIM key (OPERATOR_DKIM_*): a further signature on the mail of sending domains, for feedback loops that
- * are registered for a DKIM domain, and the ARC seal of forwarded mail. The key comes from the settings, so it is read,
- * and refused, when the process starts.
+ * The operator's DKIM key (OPERATOR_DKIM_*): a further signature on the mail of sending domains, for feedback loops
+ * that are registered for a DKIM domain, and the ARC seal of forwarded mail. The key comes from the settings, so it is
+ * read, and refused, when the process starts.
  */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { type Config, ConfigError } from '#config/load.ts'

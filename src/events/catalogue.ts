@@ -78,7 +78,7 @@ const RECEIVED = {
     dmarc: { result: 'pass', domain: 'example.org', policy: 'reject' },
     arc: { result: 'none', domain: null },
   },
-  spam: { verdict: 'clean', score: 0, reasons: [] },
+  spam: { verdict: 'clean', score: 0, reasons: [], filter: null },
   source_url: 'https://mail.example.com/inbound-files/AZgAAA…',
   links_expire_at: '2031-02-01T03:04:05.000Z',
 }

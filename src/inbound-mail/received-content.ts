@@ -44,11 +44,24 @@ export interface Authentication {
 export const SPAM_VERDICTS = ['clean', 'suspicious', 'spam'] as const
 export type SpamVerdict = (typeof SPAM_VERDICTS)[number]
 
+/** What SpamAssassin or rspamd found. */
+export interface SpamFilterResult {
+  readonly name: 'spamassassin' | 'rspamd'
+  /** `unknown`: it did not answer in time, or the mail is too large for it. */
+  readonly verdict: 'clean' | 'spam' | 'unknown'
+  readonly score: number | null
+  /** The score from which it calls a mail spam. */
+  readonly threshold: number | null
+  readonly symbols: readonly string[]
+}
+
 export interface SpamResult {
   readonly verdict: SpamVerdict
   readonly score: number
   /** Names of the rules that matched (src/inbound-mail/spam-rules.ts). */
   readonly reasons: readonly string[]
+  /** Null: the operator uses no filter. */
+  readonly filter: SpamFilterResult | null
 }
 
 export interface ReceivedParts {

@@ -8,6 +8,7 @@ import { publishNotifications } from '#src/queue/notifications.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
+import type { ForwardResult } from './forwarding.ts'
 import type { SpamVerdict } from './received-content.ts'
 import type { StoredEmailContent } from './stored-content.ts'
 
@@ -23,6 +24,9 @@ export interface ReceivedEmail {
   readonly size: number
   readonly state: (typeof RECEIVED_STATES)[number]
   readonly spamVerdict: SpamVerdict | null
+  /** Null: its route forwards nothing, or it is not processed yet. */
+  readonly forwardResult: ForwardResult | null
+  readonly forwardMessageId: string | null
 }
 
 export interface ReceivedEmailWithContent extends ReceivedEmail {
@@ -43,7 +47,7 @@ export interface ReceivedFilter {
 
 const COLUMNS = sql`
   id, route_id AS "routeId", recipient, mail_from AS "mailFrom", from_address AS "fromAddress", subject, size, state,
-  spam_verdict AS "spamVerdict"
+  spam_verdict AS "spamVerdict", forward_result AS "forwardResult", forward_message_id AS "forwardMessageId"
 `
 
 /** The newest first. */

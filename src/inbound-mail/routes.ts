@@ -7,11 +7,13 @@ import { newId } from '#src/platform/id.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
+import { findTargetProblem, type TargetProblem } from './forward-targets.ts'
 import { parseRouteAddress } from './route-address.ts'
 
 export const ROUTE_ACTIONS = {
   webhook: 'store the mail and raise `email.received`',
   store: 'only store the mail',
+  forward: 'store the mail and forward it to `forward_to`',
   drop: 'accept the mail and discard it',
 } as const
 export type RouteAction = keyof typeof ROUTE_ACTIONS
@@ -23,6 +25,9 @@ export interface InboundRoute {
   readonly action: RouteAction
   readonly priority: number
   readonly description: string | null
+  /** Addresses that get each mail. */
+  readonly forwardTo: readonly string[]
+  readonly forwardsSpam: boolean
   readonly isActive: boolean
   /** Whether its domain is verified. */
   readonly isDomainVerified: boolean
@@ -35,6 +40,8 @@ export interface NewRoute {
   readonly action: RouteAction
   readonly priority: number
   readonly description: string | null
+  readonly forwardTo: readonly string[]
+  readonly forwardsSpam: boolean
 }
 
 /** Omitted fields stay unchanged. */
@@ -42,6 +49,8 @@ export interface RouteChange {
   readonly action?: RouteAction | undefined
   readonly priority?: number | undefined
   readonly description?: string | null | undefined
+  readonly forwardTo?: readonly string[] | undefined
+  readonly forwardsSpam?: boolean | undefined
   readonly isActive?: boolean | undefined
 }
 
@@ -49,20 +58,34 @@ export type CreatedRoute =
   | { readonly kind: 'created'; readonly route: InboundRoute }
   /** `not-verified`: the workspace has no such verified domain. */
   | { readonly kind: 'not-an-address' | 'not-verified' | 'exists' | 'too-many' }
+  | ForwardProblem
+
+/** `missing`: the action forwards, and there is no address; `unexpected`: the action forwards nothing. */
+export type ForwardProblem =
+  | { readonly kind: 'target'; readonly problem: TargetProblem; readonly address: string }
+  | { readonly kind: 'forward-missing' | 'forward-unexpected' }
+
+export type UpdatedRoute =
+  | { readonly kind: 'updated'; readonly route: InboundRoute }
+  | { readonly kind: 'not-found' }
+  | ForwardProblem
 
 /** All routes of a domain are read at once for each mail. */
 export const MAX_ROUTES = 500
 
 const VERIFIED = `d.verification_status IN ('verified', 'degraded')`
 const COLUMNS = sql`
-  r.id, r.local_part || '@' || d.domain AS address, r.action, r.priority, r.description, r.is_active AS "isActive",
+  r.id, r.local_part || '@' || d.domain AS address, r.action, r.priority, r.description,
+  r.forward_to AS "forwardTo", r.forwards_spam AS "forwardsSpam", r.is_active AS "isActive",
   ${VERIFIED} AS "isDomainVerified", r.created_at AS "createdAt", r.updated_at AS "updatedAt"
 `
 const FROM = 'inbound_routes r JOIN domains d ON d.id = r.domain_id'
 
 const CREATE = sql`
-  INSERT INTO inbound_routes (id, workspace_id, domain_id, local_part, action, priority, description, is_active)
-  SELECT $1, $2, d.id, $4, $5, $6, $7, true
+  INSERT INTO inbound_routes (
+    id, workspace_id, domain_id, local_part, action, priority, description, forward_to, forwards_spam, is_active
+  )
+  SELECT $1, $2, d.id, $4, $5, $6, $7, $8, $9, true
   FROM domains d
   WHERE d.workspace_id = $2 AND d.domain = $3 AND ${VERIFIED}
   ON CONFLICT ON CONSTRAINT inbound_routes_address DO NOTHING
@@ -71,8 +94,9 @@ const CREATE = sql`
 export async function createRoute(
   ctx: Pick<Context, 'db'>,
   workspaceId: string,
-  { address, action, priority, description }: NewRoute,
+  given: NewRoute,
 ): Promise<CreatedRoute> {
+  const { address, action, priority, description, forwardTo, forwardsSpam } = given
   const parsed = parseRouteAddress(address)
   if (parsed === null) return { kind: 'not-an-address' }
   const { localPart, domain } = parsed
@@ -87,8 +111,20 @@ export async function createRoute(
   )
   if (own?.verified !== true) return { kind: 'not-verified' }
   if (own.routes >= MAX_ROUTES) return { kind: 'too-many' }
+  const problem = await findForwardProblem(ctx.db, workspaceId, given)
+  if (problem !== null) return problem
   const id = newId()
-  const { rowCount } = await ctx.db.query(CREATE, [id, workspaceId, domain, localPart, action, priority, description])
+  const { rowCount } = await ctx.db.query(CREATE, [
+    id,
+    workspaceId,
+    domain,
+    localPart,
+    action,
+    priority,
+    description,
+    forwardTo,
+    forwardsSpam,
+  ])
   const route = rowCount === 1 ? await findRoute(ctx.db, workspaceId, id) : null
   return route === null ? { kind: 'exists' } : { kind: 'created', route }
 }
@@ -107,13 +143,38 @@ export async function findRoute(db: Queryable, workspaceId: string, id: string):
   return rows[0] ?? null
 }
 
-/** Null if there is no such route. */
+/** What the action needs of `forwardTo`. */
+const FORWARDING: Readonly<Record<RouteAction, 'needed' | 'possible' | 'none'>> = {
+  webhook: 'possible',
+  store: 'none',
+  forward: 'needed',
+  drop: 'none',
+}
+
+async function findForwardProblem(
+  db: Queryable,
+  workspaceId: string,
+  { action, forwardTo }: Pick<NewRoute, 'action' | 'forwardTo'>,
+): Promise<ForwardProblem | null> {
+  const need = FORWARDING[action]
+  if (need === 'needed' && forwardTo.length === 0) return { kind: 'forward-missing' }
+  if (need === 'none' && forwardTo.length > 0) return { kind: 'forward-unexpected' }
+  const found = await findTargetProblem(db, workspaceId, forwardTo)
+  return found === null ? null : { kind: 'target', ...found }
+}
+
 export async function updateRoute(
   db: Queryable,
   workspaceId: string,
   id: string,
   change: RouteChange,
-): Promise<InboundRoute | null> {
+): Promise<UpdatedRoute> {
+  const route = await findRoute(db, workspaceId, id)
+  if (route === null) return { kind: 'not-found' }
+  const { action = route.action, forwardTo = route.forwardTo } = change
+  const isForwardChanged = change.action !== undefined || change.forwardTo !== undefined
+  const problem = isForwardChanged ? await findForwardProblem(db, workspaceId, { action, forwardTo }) : null
+  if (problem !== null) return problem
   const { rowCount } = await db.query(
     sql`
       UPDATE inbound_routes
@@ -121,6 +182,8 @@ export async function updateRoute(
         priority = coalesce($4, priority),
         description = CASE WHEN $5 THEN $6 ELSE description END,
         is_active = coalesce($7, is_active),
+        forward_to = coalesce($8, forward_to),
+        forwards_spam = coalesce($9, forwards_spam),
         updated_at = now()
       WHERE workspace_id = $1 AND id = $2
     `,
@@ -132,9 +195,12 @@ export async function updateRoute(
       change.description !== undefined,
       change.description ?? null,
       change.isActive ?? null,
+      change.forwardTo ?? null,
+      change.forwardsSpam ?? null,
     ],
   )
-  return rowCount === 1 ? findRoute(db, workspaceId, id) : null
+  const changed = rowCount === 1 ? await findRoute(db, workspaceId, id) : null
+  return changed === null ? { kind: 'not-found' } : { kind: 'updated', route: changed }
 }
 
 /** Its mail stays until its time is over. False if there is no such route. */

@@ -16,7 +16,7 @@ const PARTS: JudgedMail['parts'] = {
   subject: 'Hello',
   headers: [{ name: 'From', value: 'ann@a.example' }],
 }
-const GOOD: JudgedMail = { authentication: PASS, parts: PARTS, filenames: ['report.pdf', null] }
+const GOOD: JudgedMail = { authentication: PASS, parts: PARTS, filenames: ['report.pdf', null], filter: null }
 
 const failing = (policy: string, spf = 'fail'): Authentication => ({
   ...PASS,
@@ -28,6 +28,18 @@ const failing = (policy: string, spf = 'fail'): Authentication => ({
 describe('the spam verdict', () => {
   const CASES: readonly [what: string, mail: Partial<JudgedMail>, verdict: string, reasons: string][] = [
     ['authenticated mail', {}, 'clean', ''],
+    [
+      'what the filter calls spam',
+      { filter: { name: 'rspamd', verdict: 'spam', score: 16, threshold: 15, symbols: ['GTUBE'] } },
+      'spam',
+      'spam-filter',
+    ],
+    [
+      'a filter that does not answer',
+      { filter: { name: 'spamassassin', verdict: 'unknown', score: null, threshold: null, symbols: [] } },
+      'clean',
+      '',
+    ],
     ['a forged sender', { authentication: failing('reject', 'none') }, 'spam', 'dmarc-reject no-authentication'],
     [
       'a forwarded mail with its signature',

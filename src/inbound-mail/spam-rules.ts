@@ -1,13 +1,14 @@
 /**
- * The spam verdict of a received email, from its authentication and its form: a table of rules with scores. It needs no
- * filter and no training, so it finds forged senders and dangerous files, not unwanted content. Pure.
+ * The spam verdict of a received email, from its authentication, its form and the operator's filter, if there is one: a
+ * table of rules with scores. Without a filter it finds forged senders and dangerous files, not unwanted content. Pure.
  */
-import type { Authentication, ReceivedParts, SpamResult } from './received-content.ts'
+import type { Authentication, SpamFilterResult, ReceivedParts, SpamResult } from './received-content.ts'
 
 export interface JudgedMail {
   readonly authentication: Authentication
   readonly parts: Pick<ReceivedParts, 'from' | 'date' | 'header_message_id' | 'subject' | 'headers'>
   readonly filenames: readonly (string | null)[]
+  readonly filter: SpamFilterResult | null
 }
 
 interface SpamRule {
@@ -89,11 +90,17 @@ export const SPAM_RULES: readonly SpamRule[] = [
     score: 4,
     matches: ({ filenames }) => filenames.some((name) => name !== null && EXECUTABLE.test(name)),
   },
+  {
+    name: 'spam-filter',
+    meaning: 'the filter of the operator (SPAM_FILTER) calls it spam',
+    score: 6,
+    matches: ({ filter }) => filter?.verdict === 'spam',
+  },
 ]
 
 export function judgeSpam(mail: JudgedMail): SpamResult {
   const matching = SPAM_RULES.filter(({ matches }) => matches(mail))
   const score = matching.reduce((sum, rule) => sum + rule.score, 0)
   const verdict = score >= SPAM_SCORE ? 'spam' : score >= SUSPICIOUS_SCORE ? 'suspicious' : 'clean'
-  return { verdict, score, reasons: matching.map(({ name }) => name) }
+  return { verdict, score, reasons: matching.map(({ name }) => name), filter: mail.filter }
 }

@@ -58,7 +58,7 @@ export const UNREADABLE: ReceivedContent = {
   is_automatic: false,
   attachments: [],
   authentication: { spf: UNCHECKED, dkim: [], dmarc: { ...UNCHECKED, policy: null }, arc: UNCHECKED },
-  spam: { verdict: 'suspicious', score: 0, reasons: ['unreadable'] },
+  spam: { verdict: 'suspicious', score: 0, reasons: ['unreadable'], filter: null },
 }
 
 export function storedContentOf({ mail, parsed, isUnreadable, linkTo, expiresAt }: ContentSource): StoredEmailContent {

@@ -58,7 +58,7 @@ export function createAcceptor(
       batches.messages += submissions.length
       const { results, ...stored } = await storeBatch(submissions)
       batches.suppressed += stored.suppressed.size
-      scheduleStored(
+      scheduleAccepted(
         ctx,
         submissions.filter((_, index) => results[index]?.kind === 'stored'),
         stored,
@@ -108,7 +108,11 @@ function weightOf({ recipients, html, text, smtp }: Submission): number {
 }
 
 /** Runs after the commit and does not wait for Redis: the worker schedules what is missing there. */
-function scheduleStored(ctx: Context, submissions: readonly Submission[], stored: StoredBatch): void {
+export function scheduleAccepted(
+  ctx: Pick<Context, 'redis' | 'clock' | 'log'>,
+  submissions: readonly Submission[],
+  stored: StoredBatch,
+): void {
   const due: DueRecipient[] = []
   for (const submission of submissions) {
     const dueMs = (submission.scheduledAt ?? submission.createdAt).getTime()
