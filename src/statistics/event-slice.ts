@@ -92,39 +92,43 @@ const inSlice = (sinceCursor: string): string => sql`
     AND e.id >= $5::uuid
     AND ${sinceCursor}`
 
+/** Whether its workspace exists is asked for each group, not for each event. */
 const READ_GROUPS = (sinceCursor: string, ofMessages: (column: string) => string): string => sql`
-  SELECT e.workspace_id AS "workspaceId", date_bin('1 minute', e.created_at, 'epoch') AS at, e.type,
-    coalesce(e.data ->> 'bounce_type' = 'hard', false) AS "isHard",
-    coalesce(e.data ->> 'machine' = 'true', false) AS "isMachine",
-    coalesce(e.data ->> 'first' = 'true', false) AS "isFirst",
-    e.type = 'email.failed' AND coalesce(e.data ->> 'reason' = 'suppressed', false) AS "isSuppressed",
-    left(CASE e.type
-      WHEN 'email.bounced' THEN e.data ->> 'bounce_class'
-      WHEN 'email.deferred' THEN e.data ->> 'reason'
-    END, 100) AS class,
-    m.tier, lower(substring(m.from_email FROM '[^@]*$')) AS domain, m.tags, m.campaign_id::text AS campaign,
-    coalesce(m.template ->> 'id', c.template_id::text) AS template,
-    a.attempt IS NOT NULL AS "isAttempted", a.host, a.source,
-    CASE WHEN a.attempt IS NOT NULL AND a.host IS NULL THEN lower(substring(e.recipient FROM '[^@]*$')) ELSE '' END
-      AS "recipientDomain",
-    count(*)::int AS count
-  FROM events e
-  JOIN workspaces w ON w.id = e.workspace_id
-  LEFT JOIN messages m ON m.id = e.message_id AND ${ofMessages('m.id')}
-  LEFT JOIN mail_contents c ON c.id = m.content_id
-  LEFT JOIN LATERAL (
-    SELECT attempt, host, source
-    FROM attempts
-    WHERE message_id = e.message_id AND n = e.n AND at <= e.created_at AND ${ofMessages('message_id')}
-      AND e.type NOT IN ('email.queued', 'email.scheduled')
-    ORDER BY attempt DESC
-    LIMIT 1
-  ) a ON true
-  WHERE ${inSlice(sinceCursor)}
-    AND e.type = ANY ($6::text[])
-    AND e.message_id IS NOT NULL
-    AND e.data ->> 'test' IS NULL
-  GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17`
+  SELECT found.*
+  FROM (
+    SELECT e.workspace_id AS "workspaceId", date_bin('1 minute', e.created_at, 'epoch') AS at, e.type,
+      coalesce(e.data ->> 'bounce_type' = 'hard', false) AS "isHard",
+      coalesce(e.data ->> 'machine' = 'true', false) AS "isMachine",
+      coalesce(e.data ->> 'first' = 'true', false) AS "isFirst",
+      e.type = 'email.failed' AND coalesce(e.data ->> 'reason' = 'suppressed', false) AS "isSuppressed",
+      left(CASE e.type
+        WHEN 'email.bounced' THEN e.data ->> 'bounce_class'
+        WHEN 'email.deferred' THEN e.data ->> 'reason'
+      END, 100) AS class,
+      m.tier, lower(substring(m.from_email FROM '[^@]*$')) AS domain, m.tags, m.campaign_id::text AS campaign,
+      coalesce(m.template ->> 'id', c.template_id::text) AS template,
+      a.attempt IS NOT NULL AS "isAttempted", a.host, a.source,
+      CASE WHEN a.attempt IS NOT NULL AND a.host IS NULL THEN lower(substring(e.recipient FROM '[^@]*$')) ELSE '' END
+        AS "recipientDomain",
+      count(*)::int AS count
+    FROM events e
+    LEFT JOIN messages m ON m.id = e.message_id AND ${ofMessages('m.id')}
+    LEFT JOIN mail_contents c ON c.id = m.content_id
+    LEFT JOIN LATERAL (
+      SELECT attempt, host, source
+      FROM attempts
+      WHERE message_id = e.message_id AND n = e.n AND at <= e.created_at AND ${ofMessages('message_id')}
+        AND e.type NOT IN ('email.queued', 'email.scheduled')
+      ORDER BY attempt DESC
+      LIMIT 1
+    ) a ON true
+    WHERE ${inSlice(sinceCursor)}
+      AND e.type = ANY ($6::text[])
+      AND e.message_id IS NOT NULL
+      AND e.data ->> 'test' IS NULL
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17
+  ) found
+  JOIN workspaces w ON w.id = found."workspaceId"`
 
 const READ_CLICKS = (sinceCursor: string, ofMessages: (column: string) => string): string => sql`
   SELECT e.workspace_id AS "workspaceId", to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day,
