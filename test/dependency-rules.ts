@@ -179,6 +179,7 @@ bench/inbound: *
 bench/statistics: *
 test/faults: *
 test/flows: *
+test/dashboard: *
 test/spec: *
 clients/typescript: api api/openapi
 

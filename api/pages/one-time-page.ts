@@ -52,7 +52,12 @@ function titleOf({ workspace, role, isOperator }: JoinPage): string {
 }
 
 export function joinedPage(workspace: string | null): ApiResponse {
-  return page('Signed in', html`<h1>You are signed in</h1><p>You joined ${workspace ?? 'this service'}.</p>`)
+  return page(
+    'Signed in',
+    html`<h1>You are signed in</h1>
+<p>You joined ${workspace ?? 'this service'}.</p>
+<p><a href="/">Open the dashboard</a></p>`,
+  )
 }
 
 export function resetPage(email: string, problem: string | null = null): ApiResponse {
@@ -69,7 +74,7 @@ ${passwordField()}
 }
 
 export function resetDonePage(): ApiResponse {
-  return page('Password changed', html`<h1>Your password is changed</h1><p>You may sign in with it now.</p>`)
+  return page('Password changed', html`<h1>Your password is changed</h1><p><a href="/">Sign in</a> with it now.</p>`)
 }
 
 export function refusedLinkPage({ message }: Refusal): ApiResponse {
