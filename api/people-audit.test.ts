@@ -73,6 +73,9 @@ const REQUESTS: Readonly<Record<string, (scene: Scene) => Promise<TestResponse>>
     const token = textOf(body['data']?.['token'])
     return owner.call('POST', '/auth/passkeys', { body: { token, name: 'Key', response } })
   },
+  'change-me': ({ owner }) => owner.call('PATCH', '/auth/me', { body: { name: 'Another' } }),
+  'change-workspace': ({ owner }) => owner.call('PATCH', '/public/workspace', { body: { name: `Renamed ${newId()}` } }),
+  'delete-me': async ({ api, member }) => asPerson(api, await signIn(api, member))('DELETE', '/auth/me'),
   'create-workspace': ({ owner }) => owner.call('POST', '/auth/workspaces', { body: { name: 'Second' } }),
   'create-admin-key': ({ owner }) =>
     owner.call('POST', '/public/api-keys', { body: { name: 'K', scopes: ['contacts:read'] } }),
@@ -121,7 +124,7 @@ describe('changes by people', () => {
       const answer = await send(scene)
       assert.isBelow(answer.status, 300, JSON.stringify(answer.body))
       const [entry] = await entriesOf(name)
-      const actor = name === 'leave-workspace' ? scene.member.userId : scene.owner.userId
+      const actor = ['leave-workspace', 'delete-me'].includes(name) ? scene.member.userId : scene.owner.userId
       assert.deepEqual([entry?.['actor']?.['type'], entry?.['actor']?.['id']], ['user', actor] as unknown as Json[])
       assert.equal(textOf(entry?.['ip_address']), '127.0.0.1')
     })

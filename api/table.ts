@@ -3,6 +3,7 @@ import type { AnyRoute } from '#api/http/route.ts'
 import { ACCOUNT_ROUTES } from '#api/routes/accounts.ts'
 import { ADMIN_BOUNCE_ROUTES } from '#api/routes/admin-bounces.ts'
 import { ADMIN_BLOCKED_LINK_ROUTES } from '#api/routes/admin-blocked-links.ts'
+import { ADMIN_CHECK_ROUTES } from '#api/routes/admin-checks.ts'
 import { ADMIN_DRY_RUN_ROUTES } from '#api/routes/admin-dry-run.ts'
 import { ADMIN_KEY_ROUTES } from '#api/routes/admin-keys.ts'
 import { ADMIN_NODE_ROUTES } from '#api/routes/admin-nodes.ts'
@@ -17,10 +18,12 @@ import { ADMIN_SUSPENSION_ROUTES } from '#api/routes/admin-suspensions.ts'
 import { ADMIN_TLS_RULE_ROUTES } from '#api/routes/admin-tls-rules.ts'
 import { ADMIN_WORKSPACE_ROUTES } from '#api/routes/admin-workspaces.ts'
 import { API_KEY_ROUTES } from '#api/routes/api-keys.ts'
+import { ATTENTION_ROUTES } from '#api/routes/attention.ts'
 import { AUDIT_ROUTES } from '#api/routes/audit-log.ts'
 import { AUDIENCE_ROUTES } from '#api/routes/audiences.ts'
 import { AUTOMATION_RUN_ROUTES } from '#api/routes/automation-runs.ts'
 import { AUTOMATION_WEBHOOK_SECRET_ROUTES } from '#api/routes/automation-webhook-secret.ts'
+import { SUBSCRIBER_ROUTES } from '#api/routes/automation-subscribers.ts'
 import { AUTOMATION_ROUTES } from '#api/routes/automations.ts'
 import { CHANGE_STREAM_ROUTES } from '#api/routes/change-stream.ts'
 import { sendBatch } from '#api/routes/send-batch.ts'
@@ -35,6 +38,9 @@ import { DASHBOARD_ROUTES } from '#api/routes/dashboard.ts'
 import { docsRoutes } from '#api/routes/docs.ts'
 import { errorDocs } from '#api/routes/error-docs.ts'
 import { guide } from '#api/routes/guides.ts'
+import { EMAIL_CONFIRMATION_ROUTES } from '#api/routes/email-confirmation.ts'
+import { OPEN_MAIL_ROUTES } from '#api/routes/open-mail.ts'
+import { OWN_ACCOUNT_ROUTES } from '#api/routes/own-account.ts'
 import { DOMAIN_ROUTES } from '#api/routes/domains.ts'
 import { EMAIL_ACTION_ROUTES } from '#api/routes/email-actions.ts'
 import { EMAIL_CONTENT_ROUTES } from '#api/routes/email-content.ts'
@@ -77,7 +83,7 @@ import { WEBHOOK_ROUTES } from '#api/routes/webhooks.ts'
 import { TRACKING_ROUTES } from '#api/routes/tracking.ts'
 import { TRACKING_SETTINGS_ROUTES } from '#api/routes/tracking-settings.ts'
 import { UNSUBSCRIBE_ROUTES } from '#api/routes/unsubscribe.ts'
-import { getWorkspace } from '#api/routes/workspace.ts'
+import { changeOwnWorkspace, getWorkspace } from '#api/routes/workspace.ts'
 
 export const ROUTES: readonly AnyRoute[] = [
   ...SEND_ROUTES,
@@ -91,6 +97,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...EMAIL_ROUTES,
   ...EMAIL_CONTENT_ROUTES,
   ...EMAIL_ACTION_ROUTES,
+  ...OPEN_MAIL_ROUTES,
   listEvents,
   ...CHANGE_STREAM_ROUTES,
   ...STATISTICS_ROUTES,
@@ -99,6 +106,8 @@ export const ROUTES: readonly AnyRoute[] = [
   ...TEMPLATE_ROUTES,
   verifyKey,
   getWorkspace,
+  changeOwnWorkspace,
+  ...ATTENTION_ROUTES,
   ...TRACKING_SETTINGS_ROUTES,
   ...AUDIENCE_ROUTES,
   ...CONTACT_ROUTES,
@@ -106,6 +115,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...AUTOMATION_RUN_ROUTES,
   ...AUTOMATION_WEBHOOK_SECRET_ROUTES,
   ...ENROLMENT_ROUTES,
+  ...SUBSCRIBER_ROUTES,
   ...CAMPAIGN_ROUTES,
   ...CAMPAIGN_SENDING_ROUTES,
   ...CAMPAIGN_RECIPIENT_ROUTES,
@@ -126,6 +136,8 @@ export const ROUTES: readonly AnyRoute[] = [
   ...INBOUND_ROUTE_ROUTES,
   ...INBOUND_EMAIL_ROUTES,
   ...LOGIN_ROUTES,
+  ...OWN_ACCOUNT_ROUTES,
+  ...EMAIL_CONFIRMATION_ROUTES,
   ...IDENTITY_PROVIDER_ROUTES,
   ...LOGIN_METHOD_ROUTES,
   ...SECOND_FACTOR_ROUTES,
@@ -141,6 +153,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...ADMIN_SUSPENSION_ROUTES,
   ...ADMIN_BLOCKED_LINK_ROUTES,
   ...ADMIN_NODE_ROUTES,
+  ...ADMIN_CHECK_ROUTES,
   ...ADMIN_NOTICE_ROUTES,
   ...ADMIN_POOL_ROUTES,
   ...ADMIN_RETENTION_ROUTES,

@@ -48,7 +48,7 @@ const SETTINGS = {
   OAUTH_PROVIDERS_FILE: 'test/support/oauth-providers.json',
 }
 
-const OF_PEOPLE = ['users', 'login_methods', 'user_sessions', 'password_resets', 'pending_logins']
+const OF_PEOPLE = ['users', 'login_methods', 'user_sessions', 'password_resets', 'email_changes', 'pending_logins']
 const OF_OPERATION = ['nodes', 'node_processes', 'dkim_zone_records', ...OF_PEOPLE]
 /** Tables of the service itself, without a workspace. */
 const isOfService = (table: string): boolean =>

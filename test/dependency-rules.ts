@@ -53,7 +53,7 @@ src/messages: config src src/concurrency src/contacts src/egress src/events src/
   src/queue src/shaping src/stores src/suppression src/traces src/workspaces
 src/people: config src src/auth src/concurrency src/crypto src/mail src/messages src/net src/platform src/queue
   src/rate-limits src/stores src/workspaces
-src/change-stream: src src/auth src/concurrency src/events src/people src/platform src/queue src/stores
+src/change-stream: src src/auth src/concurrency src/events src/messages src/people src/platform src/queue src/stores
 src/privacy: src src/contacts src/mail src/messages src/platform src/stores src/suppression
 src/submission: config src src/auth src/mail src/messages src/platform src/providers src/queue src/templates
 src/operator: config src src/crypto src/domains src/mail src/messages src/platform src/queue src/retention src/stores
@@ -71,6 +71,8 @@ src/campaigns: config src src/deferred-content src/egress src/events src/going-l
   src/queue src/segments src/stores src/suppression src/templates
 src/automations: config config/settings src src/campaigns src/contacts src/deferred-content src/events src/mail
   src/messages src/net src/platform src/queue src/stores src/templates src/webhooks
+src/doctor: config src/certificates src/crypto src/domains src/egress src/going-live src/metrics src/operator
+  src/platform src/queue src/retention src/stores src/suppression
 
 # process: mail transfer, stages first
 mta/route: config config/settings src/concurrency src/net src/platform
@@ -110,11 +112,10 @@ api/pages: api/http src/people src/platform src/subscribe src/tracking
 api/sending: api/http src/auth src/mail src/messages src/net src/platform src/providers src/queue src/stores
   src/submission src/templates src/workspaces
 api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns
-  src/change-stream src/concurrency src/contacts src/domains src/egress src/events src/imports
-  src/inbound-mail src/mail
-  src/messages src/metrics src/net src/operator src/people src/platform src/privacy src/providers src/queue
-  src/retention src/sandbox src/segments src/shaping src/statistics src/stores src/subscribe src/suppression
-  src/templates src/tls-reports src/tracking src/webhooks src/workspaces
+  src/change-stream src/concurrency src/contacts src/doctor src/domains src/egress src/events src/imports
+  src/inbound-mail src/mail src/messages src/metrics src/net src/operator src/people src/platform src/privacy
+  src/providers src/queue src/retention src/sandbox src/segments src/shaping src/statistics src/stores src/subscribe
+  src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
 api: api/http api/routes config src src/auth src/certificates src/change-stream src/concurrency src/contacts src/events
   src/messages src/net src/operator src/people src/platform src/rate-limits src/stores src/templates src/traces
   src/tracking
@@ -134,9 +135,8 @@ bin/cli: api/http api/routes bin/supervisor bin/terminal config src src/auth src
   src/templates src/workspaces
 bin/egress: bin/cli bin/terminal config src/domains src/egress src/stores
 bin/queue: bin/cli bin/terminal src src/messages src/operator src/platform src/queue src/shaping
-bin/doctor: bin/cli bin/terminal config mta/route src/certificates src/crypto src/domains src/egress src/going-live
-  src/metrics src/net src/operator src/platform src/queue src/retention src/stores src/suppression src/tls-reports
-bin/setup: bin/cli bin/doctor bin/supervisor config
+bin/doctor: bin/cli config mta/route src/doctor src/domains src/net src/stores src/tls-reports
+bin/setup: bin/cli bin/doctor bin/supervisor config src/doctor
 bin/backup: bin/cli bin/supervisor config src/crypto src/operator src/platform src/queue src/stores
 
 # benchmark
@@ -155,9 +155,9 @@ test/support: api api/http api/openapi bin/cli bin/supervisor config mta/deliver
 test: bin/supervisor config mta/classify src/platform test/support
 
 # commands
-bin/commands: api api/http api/routes bench bench/harness bin/backup bin/cli bin/doctor bin/egress bin/queue
-  bin/service bin/setup bin/supervisor bin/terminal config config/settings mta mta/classify mta/delivery mta/dry-run
-  mta/egress mta/inbound src src/auth src/certificates src/crypto src/domains src/egress src/going-live src/mail
+bin/commands: api api/http api/routes bench bench/harness bin/backup bin/cli bin/doctor bin/egress bin/queue bin/service
+  bin/setup bin/supervisor bin/terminal config config/settings mta mta/classify mta/delivery mta/dry-run mta/egress
+  mta/inbound src src/auth src/certificates src/crypto src/doctor src/domains src/egress src/going-live src/mail
   src/messages src/net src/operator src/people src/platform src/providers src/queue src/retention src/sandbox
   src/shaping src/stores src/suppression src/tls-reports src/tracking src/workspaces test worker
 

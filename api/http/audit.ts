@@ -31,6 +31,7 @@ export const NOT_AUDITED: Readonly<Record<string, string>> = {
   'admin-replay-shaping': READS,
   'start-provider-link': 'the identity is attached when the browser comes back',
   'start-totp': 'stores nothing: confirm-totp does',
+  'start-email-change': 'changes nothing: confirm-email does, when the new address is confirmed',
   'start-passkey': 'stores a challenge only: add-passkey is the change',
   'test-account': READS,
   'replay-received-email': 'raises an event: the event feed is the record',

@@ -7,13 +7,15 @@
 import { ROLES, type MemberRole, type Permission } from '#src/people/roles.ts'
 
 const ROUTES_BY_PERMISSION: Readonly<Record<Permission, string>> = {
-  'workspace:read': 'get-workspace list-members leave-workspace',
+  'workspace:read': 'get-workspace get-attention get-checklist list-members leave-workspace',
+  'workspace:write': 'change-workspace',
   'mail:read': `search-emails get-email get-email-by-path explain-email explain-email-by-path list-events
     get-statistics get-link-statistics
-    get-captured-emails get-captured-email get-captured-email-raw list-scheduled stream-changes`,
+    get-captured-emails get-captured-email get-captured-email-raw list-scheduled stream-changes list-open-mail
+    count-open-mail`,
   'mail:content': 'get-email-content get-email-source get-email-attempts',
   'mail:write': 'retry-email cancel-email resend-email cancel-scheduled',
-  'mail:send': 'send-instant send-high send-async send-bulk schedule-email change-scheduled',
+  'mail:send': 'send-instant send-high send-async send-bulk schedule-email change-scheduled test-template',
   'mail:delete': 'delete-captured-email delete-captured-emails',
   'templates:read': `list-templates get-template list-template-versions get-template-version list-partials get-partial
     preview-template check-template`,
@@ -30,7 +32,7 @@ const ROUTES_BY_PERMISSION: Readonly<Record<Permission, string>> = {
   'campaigns:send': `start-campaign schedule-campaign recall-campaign pause-campaign resume-campaign cancel-campaign
     retry-campaign resend-campaign`,
   'automations:read': `get-automations get-automation show-automation get-automation-calls
-    get-automation-subscribers dry-run-automation`,
+    get-automation-subscribers get-automation-subscriber dry-run-automation`,
   'automations:write': `create-automation update-automation delete-automation track-event enroll-contact
     unenroll-contact`,
   'automations:secret': 'rotate-automation-webhook-secret',
@@ -63,7 +65,6 @@ const SENDS = 'sends as the sender of a Regular key'
 export const KEYS_ONLY: Readonly<Record<string, string>> = {
   'send-batch': SENDS,
   'send-raw': SENDS,
-  'test-template': SENDS,
   'verify-key': 'describes the key of the request',
 }
 

@@ -14,7 +14,11 @@ export const ENDPOINT_GROUPS: readonly EndpointGroup[] = [
     pathPrefixes: ['send-email'],
     description: 'Send messages, immediately or at a scheduled time. The response comes once the message is stored.',
   },
-  { name: 'Emails', pathPrefixes: ['emails'], description: 'Messages, their recipients and their delivery status.' },
+  {
+    name: 'Emails',
+    pathPrefixes: ['emails', 'queue'],
+    description: 'Messages, their recipients and their delivery status.',
+  },
   {
     name: 'Events',
     pathPrefixes: ['events', 'changes'],
@@ -80,12 +84,12 @@ export const ENDPOINT_GROUPS: readonly EndpointGroup[] = [
   },
   {
     name: 'Workspace',
-    pathPrefixes: ['workspace', 'audit-log'],
+    pathPrefixes: ['workspace', 'attention', 'checklist', 'audit-log'],
     description: 'Settings, plan, usage and audit log of the workspace.',
   },
   {
     name: 'People',
-    pathPrefixes: ['auth', 'members', 'invitations', 'join', 'reset'],
+    pathPrefixes: ['auth', 'members', 'invitations', 'join', 'reset', 'confirm-email'],
     description:
       'Sign in and out, the members of a workspace and their roles, invitations. With a session, not an API key.',
   },

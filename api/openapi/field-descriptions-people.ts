@@ -23,5 +23,6 @@ export const PEOPLE_FIELDS: Readonly<Record<string, string>> = {
   is_operator: 'whether the user may use the endpoints of the operator',
   disabled_at: 'since when the user cannot sign in; null: they can',
   present_password: 'the password until now',
+  'ForgotPasswordBody.email': 'of the account; case does not matter',
   'CreateAdminKeyBody.scopes': 'what the key may do; your role must include it',
 }

@@ -1,4 +1,4 @@
-/** The pages behind links that work once: joining with an invitation, and choosing a new password. */
+/** The pages behind links that work once: joining with an invitation, a new password, a new email address. */
 import { MAX_PASSWORD, MIN_PASSWORD } from '#src/people/passwords.ts'
 import type { Refusal } from '#src/platform/errors.ts'
 import type { ApiResponse } from '#api/http/route.ts'
@@ -75,6 +75,22 @@ ${passwordField()}
 
 export function resetDonePage(): ApiResponse {
   return page('Password changed', html`<h1>Your password is changed</h1><p><a href="/">Sign in</a> with it now.</p>`)
+}
+
+export function confirmEmailPage(email: string, problem: string | null = null): ApiResponse {
+  return formPage(
+    'Confirm the address',
+    html`<h1>Is this your address?</h1>
+${problemBox(problem)}
+<p>${email} becomes the address of your account. You sign in with it from then on.</p>
+<form method="post">
+<button type="submit">Confirm the address</button>
+</form>`,
+  )
+}
+
+export function emailConfirmedPage(email: string): ApiResponse {
+  return page('Address confirmed', html`<h1>Your address is changed</h1><p>You sign in with ${email} now.</p>`)
 }
 
 export function refusedLinkPage({ message }: Refusal): ApiResponse {

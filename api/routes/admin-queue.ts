@@ -3,9 +3,9 @@
  * action that continues in the background; and explain why a message is where it is. The command line does the same
  * (`mailstead queue`, `mailstead explain`).
  */
-import { z, type ZodType } from 'zod'
+import { z } from 'zod'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
-import { hexOf, isUuid, messageIdOf } from '#src/platform/id.ts'
+import { isUuid, messageIdOf } from '#src/platform/id.ts'
 import { explainMessage } from '#src/messages/explain.ts'
 import {
   GROUPING_NAMES,
@@ -13,14 +13,11 @@ import {
   cursorText,
   listOpen,
   readCursor,
-  type OpenRecipient,
   type QueueFilter,
 } from '#src/messages/queue-view.ts'
-import { STATES } from '#src/messages/state.ts'
 import { continueAction, beginAction, MAIL_VERBS, type MailVerb } from '#src/operator/actions.ts'
 import { FILTER_FIELDS, parseFilter, type FilterField, type FilterInput } from '#src/operator/filter.ts'
 import { findAction, listActions, type OperatorAction } from '#src/operator/action-log.ts'
-import { TIER_NAMES } from '#src/queue/tiers.ts'
 import { isRefusal } from '#api/http/response.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { operatorOf } from '#api/http/audit.ts'
@@ -30,17 +27,19 @@ import { route, type AnyRequest, type ApiResponse, type AnyRoute } from '#api/ht
 import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
 import { countText } from '#src/platform/plural.ts'
 import { explanationResponse, presentExplanation } from './email-explanation.ts'
+import {
+  filterFieldsOf,
+  openRecipientSchema,
+  presentOpenRecipient,
+  presentQueueCount,
+  queueCountSchema,
+} from './open-recipient-view.ts'
 
-const MAX_LENGTH = 255
 const MAX_GROUPS = 1000
 /** How long a request waits for its action to finish. */
 const ACTION_WAIT_MS = 2000
 
-const field = (name: FilterField): ZodType<string | undefined> =>
-  z.string().min(1, 'is empty').max(MAX_LENGTH, 'is too long').optional().meta({ description: FILTER_FIELDS[name] })
-const filterFields = Object.fromEntries(
-  (Object.keys(FILTER_FIELDS) as FilterField[]).map((name) => [name, field(name)]),
-) as Record<FilterField, ZodType<string | undefined>>
+const filterFields = filterFieldsOf(Object.keys(FILTER_FIELDS) as FilterField[])
 
 /** Who the operator is, and the client address, for the record of the action. */
 export function operatorName({ headers, address, person }: Pick<AnyRequest, 'headers' | 'address' | 'person'>): string {
@@ -53,22 +52,6 @@ async function readQueueFilter(ctx: ApiContext, given: FilterInput): Promise<Que
 }
 
 const count = z.int().min(0)
-const tier = z.enum(TIER_NAMES as [(typeof TIER_NAMES)[number], ...typeof TIER_NAMES])
-const state = z.enum(Object.keys(STATES) as [keyof typeof STATES, ...(keyof typeof STATES)[]])
-const openRecipientSchema = z
-  .object({
-    email_id: z.string(),
-    recipient: z.string(),
-    domain: z.string(),
-    workspace_id: z.uuid(),
-    tier,
-    state,
-    due_at: timestamp,
-    tries: count,
-    reason: z.string().nullable(),
-  })
-  .meta({ id: 'OpenRecipient' })
-
 const list = route({
   name: 'admin-list-queue',
   summary: 'List the open recipients of all workspaces, soonest due first',
@@ -104,20 +87,6 @@ const list = route({
   },
 })
 
-function presentOpenRecipient(recipient: OpenRecipient): Record<string, unknown> {
-  return {
-    email_id: `em_${hexOf(recipient.messageId)}`,
-    recipient: recipient.address,
-    domain: recipient.domain,
-    workspace_id: recipient.workspaceId,
-    tier: recipient.tier,
-    state: recipient.state,
-    due_at: recipient.dueAt.toISOString(),
-    tries: recipient.tries,
-    reason: recipient.reason,
-  }
-}
-
 const counts = route({
   name: 'admin-count-queue',
   summary:
@@ -130,7 +99,7 @@ const counts = route({
   response: envelope(
     z.object({
       by: z.enum(GROUPING_NAMES),
-      counts: z.array(z.object({ name: z.string(), count, oldest_due_at: timestamp })),
+      counts: z.array(queueCountSchema),
     }),
   ),
   errors: ['VALIDATION_ERROR'],
@@ -138,12 +107,8 @@ const counts = route({
     const filter = await readQueueFilter(ctx, given)
     if (isRefusal(filter)) return filter
     const found = await countOpen(ctx.db, filter, by, MAX_GROUPS)
-    const shown = found.map((one) => ({
-      name: one.name,
-      count: one.count,
-      oldest_due_at: one.oldestDueAt.toISOString(),
-    }))
-    return { body: { success: true, message: `${countText(found.length, 'group')}.`, data: { by, counts: shown } } }
+    const data = { by, counts: found.map(presentQueueCount) }
+    return { body: { success: true, message: `${countText(found.length, 'group')}.`, data } }
   },
 })
 

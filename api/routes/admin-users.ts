@@ -4,47 +4,35 @@ import { storeInvitation } from '#src/people/invitations.ts'
 import { joinLink, resetLink } from '#src/people/one-time-links.ts'
 import { createReset } from '#src/people/password-resets.ts'
 import { resetSecondFactors } from '#src/people/second-factors.ts'
-import { deleteUser, disableUser, enableUser, findUser, listUsers, type User } from '#src/people/users.ts'
-import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
-import { isUuid } from '#src/platform/id.ts'
+import { deleteUser, disableUser, enableUser, listUsers } from '#src/people/users.ts'
+import { invalid, refuse } from '#src/platform/errors.ts'
 import { findWorkspace } from '#src/workspaces/workspaces.ts'
-import type { ApiContext } from '#api/http/context.ts'
 import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { envelope, pagedList, plainResponse, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { countText } from '#src/platform/plural.ts'
+import { changeUserRoute } from './admin-change-user.ts'
+import {
+  byUser,
+  findByParam,
+  LAST_OPERATOR,
+  NO_USER,
+  presentUser,
+  respondWithUser,
+  userResponse,
+  userSchema,
+} from './admin-user-view.ts'
 import { roleField, userEmail } from './person-fields.ts'
 
-const userSchema = z
-  .object({
-    id: z.uuid(),
-    email: z.string(),
-    name: z.string(),
-    is_operator: z.boolean(),
-    methods: z.array(z.string()).meta({ description: 'what the user signs in with' }),
-    disabled_at: timestamp.nullable(),
-    created_at: timestamp,
-    last_used_at: timestamp.nullable().meta({ description: 'of their sessions' }),
-  })
-  .meta({ id: 'User' })
-const userResponse = envelope(userSchema).meta({ id: 'UserAnswer' })
 const linkResponse = envelope(
   z.object({ link: z.string().meta({ description: 'works once; shown only here' }), expires_at: timestamp }),
 ).meta({ id: 'OneTimeLinkAnswer' })
-const byUser = z.object({ id: z.string().meta({ description: 'the UUID of the user, or the email address' }) })
-
-const NO_USER = refuse('NOT_FOUND', 'There is no such user. List them with admin-list-users.')
-const LAST_OPERATOR = refuse('CONFLICT', 'This is the last operator who can sign in. Create another one first.')
 const LAST_OWNER = refuse(
   'CONFLICT',
   'The user is the last owner of a workspace. Change the role of another member first.',
 )
-
-function findByParam(ctx: Pick<ApiContext, 'db'>, id: string): Promise<User | null> {
-  return findUser(ctx.db, isUuid(id) ? { id } : { email: id })
-}
 
 const list = route({
   name: 'admin-list-users',
@@ -60,7 +48,7 @@ const list = route({
     const page = openPage(ctx, 'admin-list-users', request)
     if (isRefusal(page)) return page
     const found = await listUsers(ctx.db, page)
-    const data = pageData('users', { ...found, items: found.items.map(present) }, page)
+    const data = pageData('users', { ...found, items: found.items.map(presentUser) }, page)
     return { body: { success: true, message: `${countText(found.total, 'user')}.`, data } }
   },
 })
@@ -131,7 +119,7 @@ const resetFactors = route({
     const user = await findByParam(ctx, params.id)
     if (user === null) return NO_USER
     await resetSecondFactors(ctx.db, user.id)
-    return respondWith(ctx, user.id, 'The second factors are removed.')
+    return respondWithUser(ctx, user.id, 'The second factors are removed.')
   },
 })
 
@@ -149,7 +137,7 @@ const disable = route({
     const user = await findByParam(ctx, params.id)
     if (user === null) return NO_USER
     if ((await disableUser(ctx.db, user.id)) === 'last-operator') return LAST_OPERATOR
-    return respondWith(ctx, user.id, 'The user is disabled.')
+    return respondWithUser(ctx, user.id, 'The user is disabled.')
   },
 })
 
@@ -167,7 +155,7 @@ const enable = route({
     const user = await findByParam(ctx, params.id)
     if (user === null) return NO_USER
     await enableUser(ctx.db, user.id)
-    return respondWith(ctx, user.id, 'The user may sign in.')
+    return respondWithUser(ctx, user.id, 'The user may sign in.')
   },
 })
 
@@ -191,28 +179,6 @@ const remove = route({
   },
 })
 
-async function respondWith(
-  ctx: Pick<ApiContext, 'db'>,
-  id: string,
-  message: string,
-): Promise<Refusal | { readonly body: object }> {
-  const user = await findUser(ctx.db, { id })
-  return user === null ? NO_USER : { body: { success: true, message, data: present(user) } }
-}
-
-function present(user: User): Record<string, unknown> {
-  return {
-    id: user.id,
-    email: user.email,
-    name: user.name,
-    is_operator: user.isOperator,
-    methods: user.methods,
-    disabled_at: user.disabledAt?.toISOString() ?? null,
-    created_at: user.createdAt.toISOString(),
-    last_used_at: user.lastUsedAt?.toISOString() ?? null,
-  }
-}
-
 export const ADMIN_USER_ROUTES: readonly AnyRoute[] = [
   list,
   invite,
@@ -220,5 +186,6 @@ export const ADMIN_USER_ROUTES: readonly AnyRoute[] = [
   resetFactors,
   disable,
   enable,
+  changeUserRoute,
   remove,
 ]

@@ -67,7 +67,12 @@ describe('GET /public/changes', () => {
     assert.deepEqual(stream.changesOf('messages'), [])
     await verify(api, 'verified')
     const regular = await open('', { key: api.regular })
-    assert.deepEqual(listOf(regular.events[0]?.data['topics']) as unknown, ['messages', 'templates', 'captured-emails'])
+    assert.deepEqual(listOf(regular.events[0]?.data['topics']) as unknown, [
+      'messages',
+      'templates',
+      'captured-emails',
+      'open-mail',
+    ])
     const REFUSED = [
       ['?topics=domains', api.regular, 403],
       ['?topics=teleports', api.admin, 400],

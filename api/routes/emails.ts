@@ -7,6 +7,7 @@ import { z } from 'zod'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { hexOf, messageIdOf } from '#src/platform/id.ts'
 import { parseAddress } from '#src/mail/address.ts'
+import { readSendingPeriod } from '#src/campaigns/sending-period.ts'
 import { explainMessage } from '#src/messages/explain.ts'
 import { readMessage } from '#src/messages/read.ts'
 import { countMessages } from '#src/messages/search-count.ts'
@@ -116,6 +117,7 @@ const searchQuery = paging.extend({
   status: emailStatus.optional(),
   tier: tierFilter.optional(),
   priority: tierFilter.optional().meta(aliasOf('tier')),
+  campaign_id: z.uuid('must be the id of a campaign').optional().meta({ description: 'sent by this campaign' }),
   after: time.optional().meta({ description: 'accepted at or after this time' }),
   before: time.optional(),
 })
@@ -160,7 +162,7 @@ const search = route({
       return invalid([{ path: 'page', message: `pages end at the ${MAX_PAGE_DEPTH}th email; continue with cursor` }])
     const searched = {
       workspaceId: caller.workspaceId,
-      filter: searchFilterOf(given),
+      filter: await narrowToCampaign(ctx, caller.workspaceId, searchFilterOf(given)),
       cursor: page.at?.key[0] ?? null,
       skip,
       limit: given.limit,
@@ -176,6 +178,8 @@ const search = route({
   },
 })
 
+/** No message is older. */
+const NEVER = new Date(0)
 const NO_EMAIL = refuse('NOT_FOUND', 'There is no such email. Search for it with search-emails.')
 
 export const EMAIL_ROUTES: readonly AnyRoute[] = [search, getEmail, getEmailByPath, explain, explainByPath]
@@ -207,8 +211,22 @@ function searchFilterOf(given: z.output<typeof searchQuery>): SearchFilter {
     tag: given.tag ?? null,
     status: given.status ?? null,
     tier: given.tier ?? given.priority ?? null,
+    campaignId: given.campaign_id ?? null,
     after: given.after ?? (from instanceof Date ? from : null),
     before: given.before ?? (to instanceof Date ? to : null),
+  }
+}
+
+/** With a campaign: only the time when its mail was put into the queue is searched. */
+async function narrowToCampaign(ctx: ApiContext, workspaceId: string, filter: SearchFilter): Promise<SearchFilter> {
+  if (filter.campaignId === null) return filter
+  const sent = await readSendingPeriod(ctx.db, workspaceId, filter.campaignId)
+  if (sent === null) return { ...filter, before: NEVER }
+  const { after, before } = filter
+  return {
+    ...filter,
+    after: after === null || after < sent.from ? sent.from : after,
+    before: before === null || before > sent.to ? sent.to : before,
   }
 }
 

@@ -3,29 +3,16 @@
  * response is sent after the change is committed.
  */
 import { z } from 'zod'
-import {
-  enrolContact,
-  listEnrolments,
-  trackEvent,
-  unenrolContact,
-  type Enrolment,
-  type EnrolmentProperties,
-} from '#src/automations/enrol.ts'
+import { enrolContact, trackEvent, unenrolContact, type EnrolmentProperties } from '#src/automations/enrol.ts'
 import { wakeAutomationWorkers } from '#src/automations/wake-workers.ts'
-import { ENROLMENT_STATES, type EnrolmentState } from '#src/automations/state.ts'
 import { eventName } from '#src/automations/triggers.ts'
 import { aliasOf } from '#src/campaigns/content.ts'
 import { refuse } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { parseMailbox } from '#src/mail/address.ts'
-import { mapPage } from '#src/stores/page.ts'
-import { openPage } from '#api/http/list-cursor.ts'
-import { pageData, paging } from '#api/http/paging.ts'
-import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { envelope, timestamp, pagedList, plainResponse } from '#api/http/response-schemas.ts'
-import { countText } from '#src/platform/plural.ts'
-import { findOwnAutomation, byId, NO_AUTOMATION, READ, WRITE } from './automations.ts'
+import { envelope, plainResponse } from '#api/http/response-schemas.ts'
+import { findOwnAutomation, byId, NO_AUTOMATION, WRITE } from './automations.ts'
 
 const MAX_PROPERTIES = 100
 /** Characters as JSON: every enrolment stores them. */
@@ -156,57 +143,4 @@ const unenrol = route({
   },
 })
 
-const stateNames = Object.keys(ENROLMENT_STATES) as [EnrolmentState, ...EnrolmentState[]]
-const subscriberSchema = z.object({
-  id: z.uuid(),
-  contact_id: z.uuid(),
-  email: z.string(),
-  status: z.enum(stateNames),
-  version: z.int(),
-  next_step: z.string().nullable(),
-  due_at: timestamp.nullable(),
-  reason: z.string().nullable(),
-  enrolled_at: timestamp,
-  ended_at: timestamp.nullable(),
-})
-
-const list = route({
-  name: 'get-automation-subscribers',
-  summary: 'List the present and past contacts of an automation, newest first, with the next step and its due time',
-  method: 'GET',
-  paths: ['/public/automations/get-automation/:id/subscribers', '/public/automations/:id/subscribers'],
-  access: READ,
-  params: byId,
-  query: paging.extend({ status: z.enum(stateNames).optional() }),
-  status: 200,
-  response: pagedList('subscribers', subscriberSchema),
-  errors: ['NOT_FOUND'],
-  handle: async (ctx, request) => {
-    const { caller, params, query } = request
-    const page = openPage(ctx, 'get-automation-subscribers', request)
-    if (isRefusal(page)) return page
-    const automation = await findOwnAutomation(ctx, caller.workspaceId, params.id)
-    if (automation === null) return NO_AUTOMATION
-    const found = await listEnrolments(ctx.db, automation.id, { ...page, state: query.status ?? null })
-    const data = pageData('subscribers', mapPage(found, present), page)
-    return { body: { success: true, message: `${countText(found.total, 'subscriber')}.`, data } }
-  },
-})
-
-export const ENROLMENT_ROUTES: readonly AnyRoute[] = [track, enrol, unenrol, list]
-
-function present(enrolment: Enrolment): Record<string, unknown> {
-  const isActive = enrolment.state === 'active'
-  return {
-    id: enrolment.id,
-    contact_id: enrolment.contactId,
-    email: enrolment.email,
-    status: enrolment.state,
-    version: enrolment.version,
-    next_step: enrolment.step,
-    due_at: isActive ? enrolment.dueAt.toISOString() : null,
-    reason: enrolment.reason,
-    enrolled_at: enrolment.createdAt.toISOString(),
-    ended_at: enrolment.endedAt?.toISOString() ?? null,
-  }
-}
+export const ENROLMENT_ROUTES: readonly AnyRoute[] = [track, enrol, unenrol]

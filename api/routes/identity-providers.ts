@@ -7,12 +7,14 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import type { IdentityProvider } from '#config/identity-providers.ts'
 import { networkOf } from '#src/net/address-policy.ts'
+import { maySendAccountMail } from '#src/people/account-mail.ts'
 import { IDENTITY_CALLBACK } from '#src/people/identity-client.ts'
 import { isRecentLogin } from '#src/people/login-methods.ts'
 import { beginProviderLogin, finishProviderLogin, type ProviderLoginResult } from '#src/people/provider-login.ts'
 import { newSecretToken } from '#src/people/secret-token.ts'
 import type { SignedInUser } from '#src/people/user-sessions.ts'
 import { rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
+import { countText } from '#src/platform/plural.ts'
 import { browserCookie, readBrowserCookie } from '#api/http/browser-cookie.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { envelope } from '#api/http/response-schemas.ts'
@@ -39,12 +41,19 @@ const list = route({
   paths: ['/auth/providers'],
   access: 'public',
   status: 200,
-  response: envelope(z.object({ providers: z.array(z.object({ name: z.string(), label: z.string() })) })),
+  response: envelope(
+    z.object({
+      providers: z.array(z.object({ name: z.string(), label: z.string() })),
+      mails_password_links: z
+        .boolean()
+        .meta({ description: 'forgot-password may send mail; if not, the operator makes a link' }),
+    }),
+  ),
   errors: [],
-  handle: ({ identityProviders }) => {
-    const providers = [...identityProviders.values()].map(({ name, label }) => ({ name, label }))
-    const message = `${providers.length} identity providers.`
-    return Promise.resolve({ body: { success: true, message, data: { providers } } })
+  handle: async (ctx) => {
+    const providers = [...ctx.identityProviders.values()].map(({ name, label }) => ({ name, label }))
+    const data = { providers, mails_password_links: await maySendAccountMail(ctx) }
+    return { body: { success: true, message: `${countText(providers.length, 'identity provider')}.`, data } }
   },
 })
 

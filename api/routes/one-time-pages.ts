@@ -242,7 +242,7 @@ const showReset = route({
 
 const reset = route({
   name: 'reset-password',
-  summary: 'Choose a new password by a link of the operator; all sessions of the user end',
+  summary: 'Choose a new password by a link; all sessions of the user end',
   method: 'POST',
   paths: [`${RESET_PATH}/:token`],
   atRoot: true,

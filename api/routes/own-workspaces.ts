@@ -21,6 +21,13 @@ export function mayCreateWorkspaces(
   return owned.length < MAX_BY_PLAN && owned.some(({ plan }) => planOf(ctx, plan).mayCreateWorkspaces === true)
 }
 
+export const workspaceName = z
+  .string()
+  .trim()
+  .min(1, 'is empty')
+  .max(255, 'at most 255 characters')
+  .refine((text) => !/\p{Cc}/u.test(text), 'has control characters')
+
 const create = route({
   name: 'create-workspace',
   summary: 'Create a workspace; you become its owner',
@@ -29,12 +36,7 @@ const create = route({
   paths: ['/auth/workspaces'],
   access: 'person',
   body: z.object({
-    name: z
-      .string()
-      .trim()
-      .min(1, 'is empty')
-      .max(255, 'at most 255 characters')
-      .refine((text) => !/\p{Cc}/u.test(text), 'has control characters'),
+    name: workspaceName,
     plan: z.string().optional().meta({ description: 'by default DEFAULT_PLAN' }),
   }),
   status: 201,

@@ -20,6 +20,7 @@ import { isRefusal } from '#api/http/response.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { route, type ApiResponse, type AnyRoute, type ApiRequest } from '#api/http/route.ts'
 import { envelope } from '#api/http/response-schemas.ts'
+import { bindSender } from '#api/sending/session-sender.ts'
 import { queuedResponse } from '#api/sending/response-schemas.ts'
 import type { SendBody } from '#api/sending/body.ts'
 import { mailbox, mailboxList } from '#api/sending/mailboxes.ts'
@@ -182,8 +183,15 @@ const test = route({
 
 async function sendTest(
   ctx: ApiContext,
-  { caller, params: { id }, body, headers }: ApiRequest<'regular', typeof byId, undefined, typeof testBody>,
+  request: ApiRequest<'regular', typeof byId, undefined, typeof testBody>,
 ): Promise<ApiResponse | Refusal> {
+  const {
+    params: { id },
+    body,
+    headers,
+  } = request
+  const caller = await bindSender(ctx, request.caller, body.from)
+  if (isRefusal(caller)) return caller
   const read = readClaim(headers, `test ${id}`, body)
   if (!read.ok) return read.refusal
   const { version, contactId, params } = body

@@ -249,6 +249,7 @@ export class DatabaseLoader {
 const END_ACCESS = sql`
   DELETE FROM user_sessions;
   DELETE FROM password_resets;
+  DELETE FROM email_changes;
   DELETE FROM pending_logins;
   UPDATE invitations
   SET revoked_at = now()

@@ -26,7 +26,7 @@ user list: admin-list-users list-members
 user reset: admin-reset-password
 user reset-factors: admin-reset-second-factors
 user disable: admin-disable-user
-user enable: admin-enable-user
+user enable: admin-enable-user admin-change-user
 user delete: admin-delete-user
 key create: admin-create-key create-domain-key
 key list: admin-list-keys list-api-keys get-api-key
@@ -169,7 +169,7 @@ rotate-master-key activate: - writes the key files of this machine
 rotate-master-key run: - reads the key files of this machine
 rotate-master-key remove: - writes the key files of this machine
 settings: - prints the documentation of the settings
-doctor: - examines this machine and its network
+doctor: admin-list-checks
 check: - is a tool for developers
 test: - is a tool for developers
 bench: - is a tool for developers

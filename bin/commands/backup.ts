@@ -12,7 +12,7 @@ import { openTarget, STDOUT } from '#bin/backup/storage.ts'
 import { reasonOf, UserError } from '#bin/supervisor/user-error.ts'
 import { type Config, loadConfig } from '#config/load.ts'
 import { countText } from '#src/platform/plural.ts'
-import { timeText } from '#bin/terminal/time-text.ts'
+import { timeText } from '#src/platform/time-text.ts'
 
 const ACTION: CliAction = {
   summary: 'back up database, keys and settings to a file, a pipe or S3, encrypted, while everything runs',

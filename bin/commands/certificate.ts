@@ -4,7 +4,7 @@ import { runActions } from '#bin/cli/actions.ts'
 import type { CliActions, CommandCall, CommandIo } from '#bin/cli/call.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
-import { timeText } from '#bin/terminal/time-text.ts'
+import { timeText } from '#src/platform/time-text.ts'
 import { isPublicName } from '#config/load.ts'
 import {
   type CertificateStatus,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
-import { guideOf, guideUrlOf } from '#bin/doctor/guides.ts'
+import { guideOf, guideUrlOf } from '#src/doctor/guides.ts'
 import { CHECKS } from './doctor.ts'
 
 describe('the guides of mailstead doctor', () => {

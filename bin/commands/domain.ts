@@ -19,7 +19,7 @@ import { recommendationsOf } from '#src/domains/recommendations.ts'
 import { rotateDkimKeys } from '#src/domains/key-rotation.ts'
 import { type Verification, verifyDomain } from '#src/domains/verify-domain.ts'
 import { isUuid } from '#src/platform/id.ts'
-import { timeText } from '#bin/terminal/time-text.ts'
+import { timeText } from '#src/platform/time-text.ts'
 
 const MAX_LISTED = 10_000
 

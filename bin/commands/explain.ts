@@ -2,7 +2,7 @@
 import { runAction } from '#bin/cli/actions.ts'
 import { type CliAction, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { lineText } from '#bin/terminal/terminal-text.ts'
-import { timeText } from '#bin/terminal/time-text.ts'
+import { timeText } from '#src/platform/time-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { loadPlans } from '#config/plans.ts'
 import type { Context } from '#src/context.ts'

@@ -3,7 +3,7 @@
  * characters, such as terminal escapes, are removed.
  */
 import { countText } from '#src/platform/plural.ts'
-import { shortTimeText, timeText } from '#bin/terminal/time-text.ts'
+import { shortTimeText, timeText } from '#src/platform/time-text.ts'
 import type { ParsedMail } from 'mailparser'
 import { hexOf } from '#src/platform/id.ts'
 import type { EventView } from '#src/messages/read.ts'

@@ -2,7 +2,7 @@
 import { runActions } from '#bin/cli/actions.ts'
 import { type CliActions, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
-import { timeText } from '#bin/terminal/time-text.ts'
+import { timeText } from '#src/platform/time-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { requireWorkspace } from '#bin/cli/find-workspace.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'

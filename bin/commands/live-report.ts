@@ -5,7 +5,7 @@
 import { listCertificates } from '#src/certificates/certificate-store.ts'
 import { pino } from 'pino'
 import type { PrintLine } from '#bin/supervisor/user-error.ts'
-import { guideOf } from '#bin/doctor/guides.ts'
+import { guideOf } from '#src/doctor/guides.ts'
 import type { StoreUrls } from '#bin/supervisor/stores.ts'
 import type { Config } from '#config/load.ts'
 import { listSources } from '#src/egress/sources.ts'

@@ -11,7 +11,7 @@ import type { CliAction, CommandCall, CommandIo } from '#bin/cli/call.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { countText } from '#src/platform/plural.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
-import { timeText } from '#bin/terminal/time-text.ts'
+import { timeText } from '#src/platform/time-text.ts'
 import { reasonOf, UserError } from '#bin/supervisor/user-error.ts'
 import { parseJournal } from '#mta/delivery/journal-format.ts'
 import {

@@ -5,7 +5,7 @@ import type { CliActions, CommandCall, CommandIo } from '#bin/cli/call.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { countText } from '#src/platform/plural.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
-import { timeText } from '#bin/terminal/time-text.ts'
+import { timeText } from '#src/platform/time-text.ts'
 import { forgetNode, listNodes, nodeJson, setDraining, SILENT_SECONDS, type Node } from '#src/operator/nodes.ts'
 import type { Db } from '#src/stores/db.ts'
 

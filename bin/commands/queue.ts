@@ -4,7 +4,7 @@
  * reports its progress; the worker completes one that is interrupted.
  */
 import { countText } from '#src/platform/plural.ts'
-import { timeText } from '#bin/terminal/time-text.ts'
+import { timeText } from '#src/platform/time-text.ts'
 import { operatorName } from '#bin/cli/operator-name.ts'
 import { runActions } from '#bin/cli/actions.ts'
 import { type CliAction, type CommandCall, type CommandIo, UsageError } from '#bin/cli/call.ts'

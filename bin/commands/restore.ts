@@ -12,7 +12,7 @@ import { restoreBackup, type RestoreResult, type VerifiedBackup, verifyBackup } 
 import { openSource } from '#bin/backup/storage.ts'
 import { type Config, loadConfig } from '#config/load.ts'
 import { countText } from '#src/platform/plural.ts'
-import { timeText } from '#bin/terminal/time-text.ts'
+import { timeText } from '#src/platform/time-text.ts'
 
 const ACTION: CliAction = {
   summary: 'verify a backup, and restore database and keys from it',

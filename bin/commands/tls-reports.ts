@@ -2,7 +2,7 @@
 import { runAction } from '#bin/cli/actions.ts'
 import { type CliAction, type CommandIo, UsageError } from '#bin/cli/call.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
-import { timeText } from '#bin/terminal/time-text.ts'
+import { timeText } from '#src/platform/time-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { listReceivedTlsReports, type ReceivedTlsReport, serializeTlsReport } from '#src/tls-reports/received.ts'
 

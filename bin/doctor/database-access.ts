@@ -3,10 +3,9 @@ import { pino } from 'pino'
 import { describeDatabaseUrl } from '#bin/cli/context.ts'
 import { type Db, openDb } from '#src/stores/db.ts'
 import { UnsuitableStoreError } from '#src/stores/store-errors.ts'
-import { type CheckContext, messageOf } from './check.ts'
+import { type CheckContext, messageOf } from '#src/doctor/check.ts'
+import { CHECKS_AT_ONCE } from '#src/doctor/run-checks.ts'
 
-/** Each check uses one connection at a time: on a busy server, a check must not fail because others have them all. */
-export const CHECKS_AT_ONCE = 12
 /** A person waits for the result, and a store that takes longer for these statements is a finding. */
 const PATIENCE_MS = { urgent: 5000, normal: 5000, bulk: 5000 }
 

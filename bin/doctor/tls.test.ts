@@ -1,13 +1,13 @@
 import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import { startDns, type TestDns, type Zone } from '#test/support/dns.ts'
-import type { DoctorCheck, CheckResult } from './check.ts'
+import type { DoctorCheck, DoctorFinding } from '#src/doctor/check.ts'
 import { DNSSEC, TLS_REPORTS } from './tls.ts'
 
 const NAME = '_smtp._tls.bounces.mta.sender.example'
 
 describe('doctor: transport security', () => {
-  async function runCheck(check: DoctorCheck, zone: Zone, env: Record<string, string> = {}): Promise<CheckResult> {
+  async function runCheck(check: DoctorCheck, zone: Zone, env: Record<string, string> = {}): Promise<DoctorFinding> {
     const dns: TestDns = await startDns(zone)
     try {
       const ours = {
@@ -22,7 +22,7 @@ describe('doctor: transport security', () => {
     }
   }
 
-  const RECORDS: readonly (readonly [what: string, zone: Zone, status: CheckResult['status'], says: RegExp])[] = [
+  const RECORDS: readonly (readonly [what: string, zone: Zone, status: DoctorFinding['status'], says: RegExp])[] = [
     [
       'requested by mail',
       { [NAME]: { TXT: ['v=TLSRPTv1; rua=mailto:tls-reports@bounces.mta.sender.example'] } },
@@ -53,7 +53,7 @@ describe('doctor: transport security', () => {
   }
 
   const SIGNED = { A: ['192.0.2.1'], isSecure: true }
-  const RESOLVERS: readonly (readonly [what: string, zone: Zone, status: CheckResult['status'], says: RegExp])[] = [
+  const RESOLVERS: readonly (readonly [what: string, zone: Zone, status: DoctorFinding['status'], says: RegExp])[] = [
     ['validates', { 'ietf.org': SIGNED, 'dnssec-failed.org': { fault: 'servfail' } }, 'ok', /validates signatures/],
     [
       'does not validate',

@@ -8,7 +8,7 @@ import { createDomainDns } from '#src/domains/domain-dns.ts'
 import { isLoopback } from '#src/net/address-policy.ts'
 import { TLS_REPORT_LOCAL } from '#src/tls-reports/received-queue.ts'
 import { parseDestinations } from '#src/tls-reports/destinations.ts'
-import { type DoctorCheck, failed, type CheckResult, ok, skipped, warning } from './check.ts'
+import { type DoctorCheck, failed, type DoctorFinding, ok, skipped, warning } from '#src/doctor/check.ts'
 
 export const TLS_REPORTS: DoctorCheck = {
   name: 'TLS reports',
@@ -54,7 +54,7 @@ function serversOf({ dnsServers }: Config): readonly string[] {
   return dnsServers ?? new Resolver().getServers()
 }
 
-async function checkResolver(server: string): Promise<CheckResult> {
+async function checkResolver(server: string): Promise<DoctorFinding> {
   const dns = openSecureDns(openDnsServers([server]))
   const [signed, broken] = await Promise.all([dns.owner(SIGNED_DOMAIN), dns.owner(BOGUS_DOMAIN)])
   if (signed.kind === 'failed') {

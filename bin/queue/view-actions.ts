@@ -2,7 +2,7 @@
 import { type CliAction } from '#bin/cli/call.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { lineText, tableText } from '#bin/terminal/terminal-text.ts'
-import { timeText } from '#bin/terminal/time-text.ts'
+import { timeText } from '#src/platform/time-text.ts'
 import { GROUPING_NAMES, countOpen, countTiers, listOpen } from '#src/messages/queue-view.ts'
 import { listActions } from '#src/operator/action-log.ts'
 import { hexOf } from '#src/platform/id.ts'

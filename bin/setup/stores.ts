@@ -2,13 +2,13 @@
  * What `mailstead setup` checks of the stores that the settings name, so that a wrong password is found before the
  * first start: a role waits for its stores and says so in its log only. Stores that Mailstead brings are not checked.
  */
-import { type CheckResult, type DoctorCheck } from '#bin/doctor/check.ts'
+import { type DoctorFinding, type DoctorCheck } from '#src/doctor/check.ts'
 import { withDatabaseAccess } from '#bin/doctor/database-access.ts'
-import { REDIS } from '#bin/doctor/redis.ts'
-import { CONNECTIONS, POSTGRES } from '#bin/doctor/stores.ts'
+import { REDIS } from '#src/doctor/redis.ts'
+import { CONNECTIONS, POSTGRES } from '#src/doctor/stores.ts'
 import type { Config } from '#config/load.ts'
 
-export type StoreFinding = CheckResult & { readonly name: string }
+export type StoreFinding = DoctorFinding & { readonly name: string }
 
 export async function checkStores(config: Config): Promise<StoreFinding[]> {
   const { databaseUrl, redisUrl } = config

@@ -791,6 +791,68 @@ export type AutomationStep = {
   readonly type: "exit"
 }
 
+export type AutomationSubscriberAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** identifies it in other calls */
+    readonly id: string
+    /** the id of the contact */
+    readonly contact_id: string
+    /** the e-mail address */
+    readonly email: string
+    /** the status */
+    readonly status: "active" | "completed" | "exited"
+    /** the version, from 1; every change makes a new one */
+    readonly version: number
+    /** the step that comes next; null at the end */
+    readonly next_step: string | null
+    /** when it is due */
+    readonly due_at: string | null
+    /** why, in words */
+    readonly reason: string | null
+    /** when the contact was enrolled */
+    readonly enrolled_at: string
+    /** when it ended; null until then */
+    readonly ended_at: string | null
+    /** the steps in the order of the path; those before version 0.2.0 are not stored */
+    readonly passed: readonly ({
+      /** the id of the step */
+      readonly step: string
+      /** when it happened */
+      readonly at: string
+      /** of a condition or a wait for an event; else null */
+      readonly answer: boolean | null
+    })[]
+    /** the messages that its steps sent */
+    readonly mails: readonly {
+      /** the id of the step */
+      readonly step: string
+      /** the id of the message, as `em_…` */
+      readonly email_id: string
+    }[]
+    /** the requests of its webhook steps */
+    readonly calls: readonly {
+      /** the id of the step */
+      readonly step: string
+      /** identifies it in other calls */
+      readonly id: string
+      /** the state */
+      readonly state: string
+    }[]
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type Batch = {
   /** each like the body of a single send */
   readonly messages: readonly Message[]
@@ -1498,6 +1560,34 @@ export type CountedSegment = {
     readonly contact_count: number
     /** what the filter probably does not mean, such as an attribute that no contact has */
     readonly warnings: readonly string[]
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type CountOpenMailAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** what is counted, or who did it */
+    readonly by: "tier" | "state" | "domain" | "site" | "campaign" | "age"
+    /** the numbers */
+    readonly counts: readonly {
+      /** the name */
+      readonly name: string
+      /** how many there are */
+      readonly count: number
+      /** since when the oldest one is due */
+      readonly oldest_due_at: string
+    }[]
   }
   /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
   readonly warnings?: readonly {
@@ -3773,6 +3863,17 @@ export type GetWorkspaceAnswer = {
       /** mail to any address of this domain is captured too */
       readonly domain: string
     }
+    /** for programs that submit by SMTP: a Regular key is the password, the user name is free */
+    readonly smtp: {
+      /** the host name of the server */
+      readonly host: string
+      /** the port with STARTTLS */
+      readonly starttls_port: number
+      /** the port with TLS from the first byte */
+      readonly tls_port: number
+      /** with STARTTLS, for networks that block the first port */
+      readonly alternative_port: number
+    }
     /** when it was created */
     readonly created_at: string
   }
@@ -4141,6 +4242,29 @@ export type ListInboundRoutesAnswer = {
     readonly totalPages: number
     /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type ListOpenMailAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the recipients, each with its state */
+    readonly recipients: readonly OpenRecipient[]
+    /** the cursor of the next page; null on the last one */
+    readonly next: string | null
     /** only after a request with `cursor`: the cursor of the next page; null after the last one */
     readonly next_cursor?: string | null
   }
@@ -4666,6 +4790,39 @@ export type Message = {
   readonly track_clicks?: boolean | null
   /** the message is not sent after this time */
   readonly expires_at?: string | null
+}
+
+export type OpenRecipient = {
+  /** the id of the message, as `em_…` */
+  readonly email_id: string
+  /** the address of the recipient */
+  readonly recipient: string
+  /** the domain name */
+  readonly domain: string
+  /** the id of the workspace */
+  readonly workspace_id: string
+  /** the tier, which decides how soon a message is sent and how often it is tried */
+  readonly tier: "instant" | "high" | "normal" | "bulk"
+  /** the state */
+  readonly state:
+    | "scheduled"
+    | "queued"
+    | "sending"
+    | "deferred"
+    | "sent"
+    | "unknown"
+    | "delivered"
+    | "captured"
+    | "bounced"
+    | "failed"
+    | "suppressed"
+    | "cancelled"
+  /** when it is due */
+  readonly due_at: string
+  /** how many attempts were made */
+  readonly tries: number
+  /** why, in words */
+  readonly reason: string | null
 }
 
 export type PageMeta = {
@@ -6937,6 +7094,8 @@ export class Mailstead {
         | "cancelled"
       /** only messages of this tier */
       readonly tier?: "instant" | "high" | "normal" | "bulk" | "async"
+      /** sent by this campaign */
+      readonly campaign_id?: string
       /** accepted at or after this time */
       readonly after?: string
       /** only entries before this time */
@@ -7086,6 +7245,64 @@ export class Mailstead {
       input,
       options,
     )
+  }
+
+  /**
+   * List the recipients that wait in the queue, soonest due first, each with what holds it. Needs any API key. Open to
+   * people with the permission `mail:read`.
+   */
+  listOpenMail(input: {
+    readonly query?: {
+      /** a recipient domain */
+      readonly domain?: string
+      /** a site: all domains with the same MX hosts */
+      readonly site?: string
+      /** its id */
+      readonly campaign?: string
+      /** instant, high, normal, bulk */
+      readonly tier?: string
+      /** scheduled, queued, sending, deferred, unknown */
+      readonly state?: string
+      /** em_…, msg_… or the uuid */
+      readonly message?: string
+      /** accepted longer ago than this: 90s, 10m, 2h, 1d */
+      readonly older_than?: string
+      /** how many entries a page has at most */
+      readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+    }
+  } = {}, options?: CallOptions): Promise<ListOpenMailAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/queue' }, input, options)
+  }
+
+  /**
+   * Count the recipients in the queue by tier, receiver, domain, campaign, state or age; largest first. Each group has
+   * the time when its first recipient was or is due: long ago means that the group is late. The topic `open-mail` of
+   * stream-changes reports the counts by tier as they change. Needs any API key. Open to people with the permission
+   * `mail:read`.
+   */
+  countOpenMail(input: {
+    readonly query?: {
+      /** a recipient domain */
+      readonly domain?: string
+      /** a site: all domains with the same MX hosts */
+      readonly site?: string
+      /** its id */
+      readonly campaign?: string
+      /** instant, high, normal, bulk */
+      readonly tier?: string
+      /** scheduled, queued, sending, deferred, unknown */
+      readonly state?: string
+      /** em_…, msg_… or the uuid */
+      readonly message?: string
+      /** accepted longer ago than this: 90s, 10m, 2h, 1d */
+      readonly older_than?: string
+      /** what the waiting mail is counted by */
+      readonly by?: "tier" | "state" | "domain" | "site" | "campaign" | "age"
+    }
+  } = {}, options?: CallOptions): Promise<CountOpenMailAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/queue/counts' }, input, options)
   }
 
   /**
@@ -7248,7 +7465,10 @@ export class Mailstead {
     return this.#transport.call({ method: 'POST', path: '/api/v1/templates/check' }, input, options)
   }
 
-  /** Send a test of a template to given addresses, marked as a test. Needs a Regular key. */
+  /**
+   * Send a test of a template to given addresses, marked as a test. Needs a Regular key. Open to people with the
+   * permission `mail:send`.
+   */
   testTemplate(input: {
     readonly params: {
       /** the id of the object, from the list or from the response that created it */
@@ -7756,6 +7976,25 @@ export class Mailstead {
   }, options?: CallOptions): Promise<GetAutomationSubscribersAnswer> {
     return this.#transport.call(
       { method: 'GET', path: '/api/v1/public/automations/get-automation/{id}/subscribers' },
+      input,
+      options,
+    )
+  }
+
+  /**
+   * Get a contact of an automation with its path: the steps that it passed, and what they sent and called. Needs an
+   * Admin key with the scope `automations:read`. Open to people with the permission `automations:read`.
+   */
+  getAutomationSubscriber(input: {
+    readonly params: {
+      /** the id of the object, from the list or from the response that created it */
+      readonly id: string
+      /** the `id` of get-automation-subscribers */
+      readonly subscriberId: string
+    }
+  }, options?: CallOptions): Promise<AutomationSubscriberAnswer> {
+    return this.#transport.call(
+      { method: 'GET', path: '/api/v1/public/automations/{id}/subscribers/{subscriberId}' },
       input,
       options,
     )

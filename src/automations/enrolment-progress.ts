@@ -3,6 +3,7 @@ import type { ContactFields } from '#src/contacts/contact-fields.ts'
 import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
+import { MAX_PATH_STEPS } from './enrolment-path.ts'
 import type { DueEnrolment } from './due-enrolments.ts'
 import type { StepRunResult } from './step-engine.ts'
 
@@ -25,20 +26,24 @@ const MOVE = prepared(
       waits_for = i.waits_for,
       heard = i.heard,
       properties = coalesce(i.properties, e.properties),
+      path = CASE
+        WHEN i.path IS NULL OR jsonb_array_length(coalesce(e.path, '[]')) >= ${MAX_PATH_STEPS} THEN e.path
+        ELSE coalesce(e.path, '[]') || i.path
+      END,
       troubles = 0,
       reason = i.reason,
       ended_at = CASE WHEN i.state <> 'active' THEN $11::timestamptz END
     FROM unnest(
       $1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::int[], $6::timestamptz[], $7::text[], $8::text[], $9::jsonb[],
-      $10::jsonb[]
-    ) AS i (automation_id, id, state, step, version, due_at, waits_for, reason, heard, properties)
+      $10::jsonb[], $12::jsonb[]
+    ) AS i (automation_id, id, state, step, version, due_at, waits_for, reason, heard, properties, path)
     WHERE e.automation_id = i.automation_id AND e.id = i.id
   `,
 )
 
 export async function moveEnrolments(tx: Queryable, runs: readonly EnrolmentRun[], now: Date): Promise<void> {
   const rows = runs.map(
-    ({ enrolment: { automationId, id, version, properties }, result: { end, event, receivedEvents } }) => ({
+    ({ enrolment: { automationId, id, version, properties }, result: { end, event, receivedEvents, passed } }) => ({
       automationId,
       id,
       version,
@@ -49,6 +54,7 @@ export async function moveEnrolments(tx: Queryable, runs: readonly EnrolmentRun[
       dueAt: end.kind === 'waits' ? new Date(end.dueMs) : null,
       waitsFor: end.kind === 'waits' ? end.event : null,
       reason: end.kind === 'completed' ? null : end.reason,
+      path: passed.length === 0 ? null : JSON.stringify(passed.map((step) => [step.id, now.getTime(), step.answer])),
     }),
   )
   await tx.query(MOVE, [
@@ -65,6 +71,7 @@ export async function moveEnrolments(tx: Queryable, runs: readonly EnrolmentRun[
       (r) => r.properties,
     ]),
     now,
+    rows.map(({ path }) => path),
   ])
 }
 

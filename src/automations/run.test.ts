@@ -12,6 +12,7 @@ import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { changeAutomation } from './change-automation.ts'
+import { findEnrolmentPath } from './enrolment-path.ts'
 import { enrolAudienceMembers } from './date-triggers.ts'
 import { runSlice, type RunDeps } from './run.ts'
 import { readSteps } from './steps.ts'
@@ -43,6 +44,23 @@ describe('slices of automations', () => {
     await enrol(late)
     await runSlice(parts)
     assert.strictEqual(await count(late, 'completed'), 1)
+  })
+  it('the path of a contact has the steps that it passed, in order and only once', async () => {
+    await addContacts(1)
+    const automation = await make([tag('x'), tag('y')])
+    await enrol(automation)
+    await runSlice(parts)
+    await runSlice(parts)
+    const { rows } = await ctx.db.query<{ id: string }>('SELECT id FROM enrolments WHERE automation_id = $1', [
+      automation,
+    ])
+    const path = await findEnrolmentPath(ctx.db, automation, rows[0]?.id ?? '')
+    assert.strictEqual(path?.state, 'completed')
+    const steps = path?.passed.map(({ step, answer }) => [step, answer])
+    assert.lengthOf(steps ?? [], 2)
+    assert.lengthOf(new Set(steps?.map(([step]) => step)), 2)
+    assert.ok(path?.passed.every(({ at, answer }) => answer === null && !Number.isNaN(at.getTime())))
+    assert.isNull(await findEnrolmentPath(ctx.db, newId(), rows[0]?.id ?? ''), 'of another automation')
   })
   it('a workspace with many automations gets no larger share of a slice', async () => {
     await addContacts(20)

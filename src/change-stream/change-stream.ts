@@ -33,6 +33,8 @@ const RETRY_MS = 500
 /** A client may continue from a position of this age. `changes` are stored for longer (worker/housekeeping.ts). */
 const RESUME_WINDOW_MS = 10 * 60_000
 const SAMPLE_MS = 1000
+/** Between two samples of a topic, whatever they cost. */
+const MAX_REST_MS = 30_000
 const ACCESS_CHECK_MS = 1000
 /** A client connects again after this time, so that clients spread over the processes. */
 const MIN_LIFE_MS = 30 * 60_000
@@ -88,6 +90,8 @@ class StreamHub {
   readonly #signal = createWakeSignal(SPACING_MS)
   readonly #checks = createAccessChecks(this.#registry)
   readonly #samples = new Map<ChangeTopic, Map<string, string>>()
+  /** By topic, when its next sample may be read. */
+  readonly #sampleAt = new Map<string, number>()
   /** Workspaces with new events; null: all may have some. */
   #dirty: Set<string> | null = new Set()
   /** Up to where changes of objects are read. Null while nobody reads. */
@@ -245,7 +249,14 @@ class StreamHub {
       const known = this.#samples.get(name as ChangeTopic) ?? new Map<string, string>()
       this.#samples.set(name as ChangeTopic, known)
       if (ids.length === 0) known.clear()
-      else await topic.read(this.#ctx, ids).then((read) => this.#registry.publish(selectChanged(read, known)), ignore)
+      else if (performance.now() >= (this.#sampleAt.get(name) ?? 0)) {
+        const startedAt = performance.now()
+        // so that no second one begins meanwhile
+        this.#sampleAt.set(name, Infinity)
+        await topic.read(this.#ctx, ids).then((read) => this.#registry.publish(selectChanged(read, known)), ignore)
+        const restMs = Math.min(MAX_REST_MS, (performance.now() - startedAt) * (topic.rest ?? 0))
+        this.#sampleAt.set(name, performance.now() + restMs)
+      }
     }
   }
 }

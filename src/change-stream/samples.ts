@@ -4,7 +4,9 @@
  * changed is not sent. A store that is away is asked again a second later.
  */
 import type { Context } from '#src/context.ts'
+import { countOpenByTier } from '#src/messages/queue-view.ts'
 import { readQueueDepth } from '#src/queue/queue-depth.ts'
+import { TIER_NAMES } from '#src/queue/tiers.ts'
 import { prepared } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { SERVICE, type TopicChanges } from './change-reader.ts'
@@ -15,6 +17,8 @@ type SampleContext = Pick<Context, 'db' | 'redis'>
 interface SampledTopic {
   /** `workspaceIds` are those with a client of the topic. */
   read(ctx: SampleContext, workspaceIds: readonly string[]): Promise<TopicChanges[]>
+  /** Its cost grows with the mail: after a sample, nothing is read this many times as long as it took. */
+  readonly rest?: number
 }
 
 const MAX_CAMPAIGNS = 100
@@ -51,6 +55,22 @@ export const SAMPLED_TOPICS: Readonly<Partial<Record<ChangeTopic, SampledTopic>>
         workspaceId,
         topic: 'campaigns',
         changes: [{ change: 'progress', ...campaign }],
+        hasMore: false,
+      }))
+    },
+  },
+  'open-mail': {
+    rest: 20,
+    read: async ({ db }, workspaceIds) => {
+      const counts = await countOpenByTier(db, workspaceIds)
+      return workspaceIds.map((workspaceId) => ({
+        workspaceId,
+        topic: 'open-mail',
+        changes: TIER_NAMES.map((tier) => {
+          const found = counts.find((one) => one.workspaceId === workspaceId && one.tier === tier)
+          const oldest = found?.oldestDueAt.toISOString() ?? null
+          return { id: tier, change: 'progress', count: found?.count ?? 0, oldest_due_at: oldest }
+        }),
         hasMore: false,
       }))
     },

@@ -12,7 +12,9 @@ import type { Permission } from '#src/people/roles.ts'
 
 export interface TopicRow {
   readonly meaning: string
-  readonly readers: 'operator' | { readonly permission: Permission; readonly scope?: KeyScope }
+  readonly readers:
+    | 'operator'
+    | { readonly permission: Permission; readonly scope?: KeyScope; readonly isForPeople?: true }
   readonly from: readonly ('events' | 'triggers' | 'sampled')[]
 }
 
@@ -73,6 +75,36 @@ export const TOPICS = {
     readers: { permission: 'mail:read' },
     from: ['triggers'],
   },
+  'received-emails': {
+    meaning: 'mail that inbound routes received',
+    readers: { scope: 'inbound:manage', permission: 'inbound:read' },
+    from: ['triggers'],
+  },
+  'inbound-routes': {
+    meaning: 'inbound routes',
+    readers: { scope: 'inbound:manage', permission: 'inbound:read' },
+    from: ['triggers'],
+  },
+  segments: {
+    meaning: 'segments; their numbers of contacts are not watched',
+    readers: { scope: 'contacts:read', permission: 'contacts:read' },
+    from: ['triggers'],
+  },
+  suppressions: {
+    meaning: 'that the suppression list changed, without addresses',
+    readers: { scope: 'suppressions:manage', permission: 'suppressions:read' },
+    from: ['triggers'],
+  },
+  members: {
+    meaning: 'members of the workspace and their roles, and that the invitations changed; for people only',
+    readers: { permission: 'workspace:read', isForPeople: true },
+    from: ['triggers'],
+  },
+  'open-mail': {
+    meaning: 'the depth and age of the queue of the workspace by tier, as far as counting is cheap',
+    readers: { permission: 'mail:read' },
+    from: ['sampled'],
+  },
   queue: {
     meaning: 'the depth of the queues by tier',
     readers: 'operator',
@@ -80,6 +112,7 @@ export const TOPICS = {
   },
   notices: { meaning: 'problems that only the operator can solve', readers: 'operator', from: ['triggers'] },
   nodes: { meaning: 'nodes and their processes', readers: 'operator', from: ['triggers'] },
+  checks: { meaning: 'what a live installation needs, and lacks', readers: 'operator', from: ['triggers'] },
   suspensions: { meaning: 'suspended destinations and workspaces', readers: 'operator', from: ['triggers'] },
 } as const satisfies Record<string, TopicRow>
 
@@ -103,6 +136,7 @@ export function mayReadTopic({ kind, scopes, permissions }: TopicReader, topic: 
   const { readers }: TopicRow = TOPICS[topic]
   if (readers === 'operator') return false
   if (permissions !== undefined) return permissions.includes(readers.permission)
+  if (readers.isForPeople === true) return false
   return readers.scope === undefined || (kind === 'admin' && scopes.includes(readers.scope))
 }
 

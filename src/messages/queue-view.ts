@@ -185,6 +185,28 @@ export async function countTiers(db: Queryable): Promise<TierCount[]> {
   ).rows
 }
 
+export interface WorkspaceTierCount {
+  readonly workspaceId: string
+  readonly tier: Tier
+  readonly count: number
+  readonly oldestDueAt: Date
+}
+
+/** Of several workspaces, with one statement, which reads all open recipients once. */
+export async function countOpenByTier(db: Queryable, workspaceIds: readonly string[]): Promise<WorkspaceTierCount[]> {
+  const weeks = await readOpenWeeks(db)
+  const { rows } = await db.query<WorkspaceTierCount>(
+    sql`
+      SELECT workspace_id AS "workspaceId", tier, count(*) AS count, min(due_at) AS "oldestDueAt"
+      FROM recipients
+      WHERE is_open AND ${weeks.contain('message_id')} AND workspace_id = ANY ($1)
+      GROUP BY workspace_id, tier
+    `,
+    [workspaceIds],
+  )
+  return rows
+}
+
 /** The position of a walk through open recipients: the tier, and the last recipient that was read. Stored as JSON. */
 export interface WalkPosition {
   readonly tier: Tier

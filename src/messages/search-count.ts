@@ -22,7 +22,7 @@ export async function countMessages(
   db: SearchDb,
   { workspaceId, filter }: Pick<SearchQuery, 'workspaceId' | 'filter'>,
 ): Promise<{ total: number; isExact: boolean } | null> {
-  const others = [filter.sender, filter.subject, filter.status, filter.tier]
+  const others = [filter.sender, filter.subject, filter.status, filter.tier, filter.campaignId]
   const isDomain = filter.recipient !== null && filter.recipient.lastIndexOf('@') < 1
   if (others.some((one) => one !== null) || isDomain || (filter.recipient !== null && filter.tag !== null)) return null
   const until = performance.now() + TIME_BUDGET_MS

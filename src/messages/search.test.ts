@@ -17,6 +17,7 @@ const ANY: SearchFilter = {
   tag: null,
   status: null,
   tier: null,
+  campaignId: null,
   after: null,
   before: null,
 }

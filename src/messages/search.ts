@@ -26,6 +26,8 @@ export interface SearchFilter {
   readonly tag: string | null
   readonly status: State | null
   readonly tier: Tier | null
+  /** The caller also sets the period in which it was sent: there is no index of campaigns. */
+  readonly campaignId: string | null
   /** Accepted at or after this time. */
   readonly after: Date | null
   readonly before: Date | null
@@ -258,6 +260,7 @@ function conditionsOf(filter: SearchFilter, given: AddParameter): string[] {
     filter.tag === null ? null : `${given(filter.tag)} = ANY (m.tags)`,
     filter.status === null ? null : hasStatus(filter.status, 's.states'),
     filter.tier === null ? null : `m.tier = ${given(filter.tier)}`,
+    filter.campaignId === null ? null : `m.campaign_id = ${given(filter.campaignId)}`,
     filter.after === null ? null : `m.created_at >= ${given(filter.after)}`,
     filter.before === null ? null : `m.created_at < ${given(filter.before)}`,
   ].filter((condition) => condition !== null)

@@ -3,6 +3,7 @@ import type { Config } from '#config/load.ts'
 
 export const JOIN_PATH = '/join'
 export const RESET_PATH = '/reset'
+export const CONFIRM_EMAIL_PATH = '/confirm-email'
 
 type PublicAddress = Pick<Config, 'publicUrl'>
 
@@ -12,4 +13,8 @@ export function joinLink({ publicUrl }: PublicAddress, token: string): string {
 
 export function resetLink({ publicUrl }: PublicAddress, token: string): string {
   return `${publicUrl.replace(/\/+$/, '')}${RESET_PATH}/${token}`
+}
+
+export function confirmEmailLink({ publicUrl }: PublicAddress, token: string): string {
+  return `${publicUrl.replace(/\/+$/, '')}${CONFIRM_EMAIL_PATH}/${token}`
 }

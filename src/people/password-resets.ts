@@ -1,6 +1,7 @@
 /**
- * Links with which a user chooses a new password: once, within a day. The operator makes them with a command. The
- * second of two requests with one token finds nothing. All sessions of the user end.
+ * Links with which a user chooses a new password, once. An operator makes them, for a day; or the user asks for one,
+ * which is mailed to them, for an hour. The second of two requests with one token finds nothing. All sessions of the
+ * user and all other links end.
  */
 import type { Db, Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -8,7 +9,8 @@ import { hashSecretToken, newSecretToken } from './secret-token.ts'
 import { endSessions } from './user-sessions.ts'
 import { storePassword } from './users.ts'
 
-const RESET_HOURS = 24
+const RESET_MINUTES = 24 * 60
+export const RESET_MINUTES_BY_MAIL = 60
 
 export interface CreatedReset {
   /** For the link; it is not stored. */
@@ -16,17 +18,26 @@ export interface CreatedReset {
   readonly expiresAt: Date
 }
 
-/** Replaces an earlier link of the user. */
+/** For an operator: replaces earlier links of the user. */
 export async function createReset(tx: Queryable, userId: string): Promise<CreatedReset> {
   await tx.query('DELETE FROM password_resets WHERE user_id = $1', [userId])
+  return addReset(tx, userId, RESET_MINUTES)
+}
+
+/** For the user. Earlier links stay, so that a stranger who asks cannot end them. */
+export function createMailedReset(tx: Queryable, userId: string): Promise<CreatedReset> {
+  return addReset(tx, userId, RESET_MINUTES_BY_MAIL)
+}
+
+async function addReset(tx: Queryable, userId: string, minutes: number): Promise<CreatedReset> {
   const token = newSecretToken()
   const { rows } = await tx.query<{ expiresAt: Date }>(
     sql`
       INSERT INTO password_resets (token_hash, user_id, expires_at)
-      VALUES ($1, $2, now() + make_interval(hours => $3))
+      VALUES ($1, $2, now() + make_interval(mins => $3))
       RETURNING expires_at AS "expiresAt"
     `,
-    [hashSecretToken(token), userId, RESET_HOURS],
+    [hashSecretToken(token), userId, minutes],
   )
   return { token, expiresAt: rows[0]?.expiresAt ?? new Date() }
 }
@@ -54,6 +65,7 @@ export function consumeReset(db: Db, token: string, passwordHash: string): Promi
     )
     const userId = rows[0]?.userId
     if (userId === undefined) return false
+    await tx.query('DELETE FROM password_resets WHERE user_id = $1', [userId])
     await storePassword(tx, userId, passwordHash)
     await endSessions(tx, userId)
     return true

@@ -19,3 +19,15 @@ export async function revokeInvitationsOf(tx: Queryable, userId: string, workspa
     [userId, workspaceId],
   )
 }
+
+/** Ends the open invitations with the rights of an operator that the user made. */
+export async function revokeOperatorInvitationsOf(tx: Queryable, userId: string): Promise<void> {
+  await tx.query(
+    sql`
+      UPDATE invitations
+      SET revoked_at = now()
+      WHERE invited_by = $1 AND is_operator AND accepted_at IS NULL AND revoked_at IS NULL
+    `,
+    [userId],
+  )
+}

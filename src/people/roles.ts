@@ -7,6 +7,7 @@ import type { KeyScope } from '#src/auth/scopes.ts'
 /** Each permission of a workspace with what it allows. */
 export const PERMISSIONS = {
   'workspace:read': 'see the plan, usage and members',
+  'workspace:write': 'change the name of the workspace',
   'mail:read': 'search messages, see their attempts and events, and read captured ones',
   'mail:content': 'read the content, the source and the SMTP dialogs of messages',
   'mail:write': 'retry, cancel and send messages again',

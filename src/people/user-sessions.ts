@@ -217,6 +217,7 @@ export function deleteEndedSql(sessionIdleHours: number): readonly string[] {
   return [
     `DELETE FROM user_sessions WHERE expires_at < now() OR last_used_at < now() - interval '${sessionIdleHours} hours'`,
     'DELETE FROM password_resets WHERE expires_at < now()',
+    'DELETE FROM email_changes WHERE expires_at < now()',
     'DELETE FROM pending_logins WHERE expires_at < now()',
     sql`
       DELETE FROM invitations

@@ -6,7 +6,8 @@ import { newId } from '#src/platform/id.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
 import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
-import { revokeInvitationsOf } from './revoked-invitations.ts'
+import { isDuplicate } from '#src/stores/store-errors.ts'
+import { revokeInvitationsOf, revokeOperatorInvitationsOf } from './revoked-invitations.ts'
 import { endSessions, type LoginMethodKind } from './user-sessions.ts'
 
 export interface User {
@@ -89,6 +90,10 @@ export async function readPasswordHash(db: Queryable, userId: string): Promise<s
   return rows[0]?.secret ?? null
 }
 
+export async function renameUser(db: Queryable, userId: string, name: string): Promise<void> {
+  await db.query('UPDATE users SET name = $2 WHERE id = $1', [userId, name])
+}
+
 export type UserChange = 'changed' | 'not-found' | 'last-operator'
 
 // Serialises what could remove the last operator. "OPER" in ASCII.
@@ -166,4 +171,51 @@ export function deleteUser(db: Db, userId: string): Promise<UserDeletion> {
     const { rowCount } = await tx.query('DELETE FROM users WHERE id = $1', [userId])
     return rowCount === 1 ? 'changed' : 'not-found'
   })
+}
+
+/** Null leaves a field as it is. */
+export interface ChangedUser {
+  readonly name: string | null
+  /** Validated. */
+  readonly email: string | null
+  readonly isOperator: boolean | null
+}
+
+/** `taken`: another user has the email address. Sessions with rights that the user no longer has end. */
+export async function changeUser(
+  db: Db,
+  userId: string,
+  { name, email, isOperator }: ChangedUser,
+): Promise<UserChange | 'taken'> {
+  try {
+    return await db.transaction(async (tx) => {
+      if (isOperator === false && (await removesLastOperator(tx, userId))) return 'last-operator'
+      const { rows } = await tx.query<{ wasOperator: boolean }>(
+        'SELECT is_operator AS "wasOperator" FROM users WHERE id = $1 FOR UPDATE',
+        [userId],
+      )
+      const [user] = rows
+      if (user === undefined) return 'not-found'
+      await tx.query(
+        'UPDATE users SET name = coalesce($2, name), is_operator = coalesce($3, is_operator) WHERE id = $1',
+        [userId, name, isOperator],
+      )
+      if (email !== null) await replaceEmail(tx, userId, email)
+      if (isOperator !== null && isOperator !== user.wasOperator) await endSessions(tx, userId)
+      if (isOperator === false && user.wasOperator) await revokeOperatorInvitationsOf(tx, userId)
+      return 'changed'
+    })
+  } catch (error) {
+    if (isDuplicate(error, 'users_email')) return 'taken'
+    throw error
+  }
+}
+
+/** Returns the address before; links that were mailed to it end. @throws `isDuplicate` if another user has it. */
+export async function replaceEmail(tx: Queryable, userId: string, email: string): Promise<string> {
+  const { rows } = await tx.query<{ email: string }>('SELECT email FROM users WHERE id = $1 FOR UPDATE', [userId])
+  await tx.query('UPDATE users SET email = lower($2) WHERE id = $1', [userId, email])
+  await tx.query('DELETE FROM password_resets WHERE user_id = $1', [userId])
+  await tx.query('DELETE FROM email_changes WHERE user_id = $1', [userId])
+  return rows[0]?.email ?? ''
 }

@@ -84,6 +84,7 @@ webhook_deliveries: deleted; worker/housekeeping.ts
 workspace_hours: deleted; src/workspaces/rates.ts
 user_sessions: deleted; src/people/user-sessions.ts
 password_resets: deleted; src/people/user-sessions.ts
+email_changes: deleted; src/people/user-sessions.ts
 pending_logins: deleted; src/people/user-sessions.ts
 invitations: deleted; src/people/user-sessions.ts
 api_keys: objects; keys of a workspace

@@ -50,6 +50,11 @@ export function isUnavailable(error: unknown): boolean {
   )
 }
 
+/** Another row has the value that the constraint allows once. */
+export function isDuplicate(error: unknown, constraint: string): boolean {
+  return error instanceof DatabaseError && error.code === '23505' && error.constraint === constraint
+}
+
 /** A prepared statement is missing in the session, or there twice: a pooler shares the session with others. */
 export function isForeignSession(error: unknown): boolean {
   return error instanceof DatabaseError && FOREIGN_SESSION_SQLSTATES.has(error.code ?? '')

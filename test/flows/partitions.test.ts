@@ -46,6 +46,7 @@ const ANY: SearchFilter = {
   tag: null,
   status: null,
   tier: null,
+  campaignId: null,
   after: null,
   before: null,
 }

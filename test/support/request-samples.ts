@@ -115,7 +115,7 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
     }),
   ],
   'search-emails': [
-    ({ message }) => ({ query: { cursor: message }, isFilter: true }),
+    ({ message, setCampaign: id }) => ({ query: { cursor: message, campaign_id: id }, isFilter: true }),
     ({ tag }) => ({ query: { tag } }),
     ...['recipient', 'to'].map((field): MakeSample => ({ email }) => ({ query: { [field]: email } })),
     ...['sender', 'from'].map((field): MakeSample => ({ sender }) => ({ query: { [field]: sender }, isFilter: true })),
@@ -187,6 +187,7 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
   'enroll-contact': [({ automation, email }) => ({ params: { id: automation }, body: { email } })],
   'unenroll-contact': [({ automation, email }) => ({ params: { id: automation }, body: { email } })],
   'get-automation-subscribers': [byId('automation')],
+  'get-automation-subscriber': [({ automation: id, enrolment }) => ({ params: { id, subscriberId: enrolment } })],
   'get-automation-calls': [byId('automation')],
   'dry-run-automation': [({ automation, email }) => ({ params: { id: automation }, body: { email } })],
   'create-campaign': CAMPAIGN,

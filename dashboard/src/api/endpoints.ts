@@ -314,6 +314,15 @@ export type AdminBlockLinkBody = {
   readonly reason?: string
 }
 
+export type AdminChangeUserBody = {
+  /** the name */
+  readonly name?: string
+  /** the e-mail address */
+  readonly email?: string
+  /** may use the endpoints of the operator */
+  readonly is_operator?: boolean
+}
+
 export type AdminChangeWorkspaceAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -592,6 +601,31 @@ export type AdminListBlockedLinksAnswer = {
     readonly links: readonly BlockedLink[]
     /** only after a request with `cursor`: the cursor of the next page; null after the last one */
     readonly next_cursor?: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type AdminListChecksAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** what was checked, by name */
+    readonly checks: readonly InstallationCheck[]
+    /** when the checks were run */
+    readonly checked_at: string
+    /** how many checks failed */
+    readonly failed: number
+    /** how many have a warning */
+    readonly warnings: number
   }
   /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
   readonly warnings?: readonly {
@@ -1250,6 +1284,28 @@ export type ApiKeyAnswer = {
   }[]
 }
 
+export type AttentionItem = {
+  /** what is wrong, such as `domain-degraded` or `bounce-rate` */
+  readonly kind: string
+  /** error: mail waits or is lost now */
+  readonly severity: "error" | "warning"
+  /** what is wrong, as a sentence */
+  readonly title: string
+  /** the reason or the figures; empty if there is no more to say */
+  readonly detail: string
+  /** what to do */
+  readonly todo: string
+  /** what it is about: domain, account, webhook, campaign or key; null: the workspace */
+  readonly object: {
+    /** the type */
+    readonly type: string
+    /** identifies it in other calls */
+    readonly id: string
+    /** the name */
+    readonly name: string
+  } | null
+}
+
 export type Audience = {
   /** identifies it in other calls */
   readonly id: string
@@ -1540,6 +1596,68 @@ export type AutomationStep = {
   readonly id?: string
   /** the type */
   readonly type: "exit"
+}
+
+export type AutomationSubscriberAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** identifies it in other calls */
+    readonly id: string
+    /** the id of the contact */
+    readonly contact_id: string
+    /** the e-mail address */
+    readonly email: string
+    /** the status */
+    readonly status: "active" | "completed" | "exited"
+    /** the version, from 1; every change makes a new one */
+    readonly version: number
+    /** the step that comes next; null at the end */
+    readonly next_step: string | null
+    /** when it is due */
+    readonly due_at: string | null
+    /** why, in words */
+    readonly reason: string | null
+    /** when the contact was enrolled */
+    readonly enrolled_at: string
+    /** when it ended; null until then */
+    readonly ended_at: string | null
+    /** the steps in the order of the path; those before version 0.2.0 are not stored */
+    readonly passed: readonly ({
+      /** the id of the step */
+      readonly step: string
+      /** when it happened */
+      readonly at: string
+      /** of a condition or a wait for an event; else null */
+      readonly answer: boolean | null
+    })[]
+    /** the messages that its steps sent */
+    readonly mails: readonly {
+      /** the id of the step */
+      readonly step: string
+      /** the id of the message, as `em_…` */
+      readonly email_id: string
+    }[]
+    /** the requests of its webhook steps */
+    readonly calls: readonly {
+      /** the id of the step */
+      readonly step: string
+      /** identifies it in other calls */
+      readonly id: string
+      /** the state */
+      readonly state: string
+    }[]
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type BlockedLink = {
@@ -1877,6 +1995,34 @@ export type ChangedEmailAnswer = {
   }[]
 }
 
+export type ChangeMeAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** identifies it in other calls */
+    readonly id: string
+    /** the e-mail address */
+    readonly email: string
+    /** the name */
+    readonly name: string
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type ChangeMeBody = {
+  /** the name */
+  readonly name: string
+}
+
 export type ChangeMemberAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -2031,6 +2177,54 @@ export type ChangeTrackingBody = {
   readonly reply_to?: string | null
   /** name or id of a verified domain whose tracking record was found; null: the shared host name */
   readonly tracking_domain?: string | null
+}
+
+export type ChangeWorkspaceAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** identifies it in other calls */
+    readonly id: string
+    /** the name */
+    readonly name: string
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type ChangeWorkspaceBody = {
+  /** the name */
+  readonly name: string
+}
+
+export type ChecklistStep = {
+  /** the id of the step */
+  readonly step: "add-domain" | "verify-domain" | "create-key" | "send" | "deliver"
+  /** whether it is done */
+  readonly is_done: boolean
+  /** what to do */
+  readonly title: string
+  /** what it is for */
+  readonly why: string
+  /** the name of the endpoint that does it */
+  readonly endpoint: string
+  /** the kind of object */
+  readonly object: {
+    /** the type */
+    readonly type: string
+    /** identifies it in other calls */
+    readonly id: string
+    /** the name */
+    readonly name: string
+  } | null
 }
 
 export type ConfirmTotpBody = {
@@ -2207,6 +2401,34 @@ export type CountedSegment = {
     readonly contact_count: number
     /** what the filter probably does not mean, such as an attribute that no contact has */
     readonly warnings: readonly string[]
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type CountOpenMailAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** what is counted, or who did it */
+    readonly by: "tier" | "state" | "domain" | "site" | "campaign" | "age"
+    /** the numbers */
+    readonly counts: readonly {
+      /** the name */
+      readonly name: string
+      /** how many there are */
+      readonly count: number
+      /** since when the oldest one is due */
+      readonly oldest_due_at: string
+    }[]
   }
   /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
   readonly warnings?: readonly {
@@ -2397,14 +2619,21 @@ export type CreateInboundRouteBody = {
    */
   readonly address: string
   /**
-   * webhook: store the mail and raise `email.received`; store: only store the mail; drop: accept the mail and discard
-   * it
+   * webhook: store the mail and raise `email.received`; store: only store the mail; forward: store the mail and forward
+   * it to `forward_to`; drop: accept the mail and discard it
    */
-  readonly action?: "webhook" | "store" | "drop"
+  readonly action?: "webhook" | "store" | "forward" | "drop"
   /** of the routes that match an address, that of the highest priority counts, then the most exact */
   readonly priority?: number
   /** a note of yours */
   readonly description?: string | null
+  /**
+   * addresses that get each mail, for the actions forward and webhook: at verified domains of the workspace, or those
+   * of its members
+   */
+  readonly forward_to?: readonly string[]
+  /** whether mail with the verdict spam is forwarded, too */
+  readonly forwards_spam?: boolean
 }
 
 export type CreateInvitationAnswer = {
@@ -3435,6 +3664,11 @@ export type FinishLoginBody = {
   readonly return_to?: string
 }
 
+export type ForgotPasswordBody = {
+  /** of the account; case does not matter */
+  readonly email: string
+}
+
 export type FoundEmail = {
   /** identifies it in other calls */
   readonly id: string
@@ -3490,6 +3724,25 @@ export type FoundEmail = {
   }[]
   /** when it is sent */
   readonly scheduled_at: string | null
+}
+
+export type GetAttentionAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the worst first */
+    readonly items: readonly AttentionItem[]
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
 }
 
 export type GetAudiencesAnswer = {
@@ -3870,6 +4123,29 @@ export type GetCapturedEmailsAnswer = {
   }[]
 }
 
+export type GetChecklistAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the steps, in order */
+    readonly steps: readonly ChecklistStep[]
+    /** all steps are done */
+    readonly is_complete: boolean
+    /** no mail leaves this service: recipients are simulated */
+    readonly is_sandbox: boolean
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type GetContactAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -4213,6 +4489,17 @@ export type GetWorkspaceAnswer = {
       /** mail to any address of this domain is captured too */
       readonly domain: string
     }
+    /** for programs that submit by SMTP: a Regular key is the password, the user name is free */
+    readonly smtp: {
+      /** the host name of the server */
+      readonly host: string
+      /** the port with STARTTLS */
+      readonly starttls_port: number
+      /** the port with TLS from the first byte */
+      readonly tls_port: number
+      /** with STARTTLS, for networks that block the first port */
+      readonly alternative_port: number
+    }
     /** when it was created */
     readonly created_at: string
   }
@@ -4321,14 +4608,21 @@ export type InboundRoute = {
    */
   readonly address: string
   /**
-   * webhook: store the mail and raise `email.received`; store: only store the mail; drop: accept the mail and discard
-   * it
+   * webhook: store the mail and raise `email.received`; store: only store the mail; forward: store the mail and forward
+   * it to `forward_to`; drop: accept the mail and discard it
    */
-  readonly action: "webhook" | "store" | "drop"
+  readonly action: "webhook" | "store" | "forward" | "drop"
   /** of the routes that match an address, that of the highest priority counts, then the most exact */
   readonly priority: number
   /** a note of yours */
   readonly description: string | null
+  /**
+   * addresses that get each mail, for the actions forward and webhook: at verified domains of the workspace, or those
+   * of its members
+   */
+  readonly forward_to: readonly string[]
+  /** whether mail with the verdict spam is forwarded, too */
+  readonly forwards_spam: boolean
   /** whether it accepts mail; otherwise other routes may match */
   readonly is_active: boolean
   /** whether its domain is verified: otherwise it accepts nothing */
@@ -4353,6 +4647,30 @@ export type InboundRouteAnswer = {
     /** the result in words, for people */
     readonly message: string
   }[]
+}
+
+export type InstallationCheck = {
+  /** the name */
+  readonly name: string
+  /** skipped: not applicable, or unknown */
+  readonly status: "ok" | "warning" | "failed" | "skipped"
+  /** what was found */
+  readonly detail: string
+  /** why it matters */
+  readonly why: string
+  /** what to do; empty if nothing is wrong */
+  readonly todo: string
+  /** the DNS record that repairs it, if one does */
+  readonly record: {
+    /** the type */
+    readonly type: "MX" | "TXT"
+    /** the name */
+    readonly name: string
+    /** the value */
+    readonly value: string
+  } | null
+  /** the section that explains it */
+  readonly guide_url: string
 }
 
 export type Invitation = {
@@ -4564,6 +4882,8 @@ export type ListIdentityProvidersAnswer = {
       /** what people see */
       readonly label: string
     }[]
+    /** forgot-password may send mail; if not, the operator makes a link */
+    readonly mails_password_links: boolean
   }
   /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
   readonly warnings?: readonly {
@@ -4705,6 +5025,29 @@ export type ListMembersAnswer = {
     readonly totalPages: number
     /** the same numbers in another form */
     readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type ListOpenMailAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the recipients, each with its state */
+    readonly recipients: readonly OpenRecipient[]
+    /** the cursor of the next page; null on the last one */
+    readonly next: string | null
     /** only after a request with `cursor`: the cursor of the next page; null after the last one */
     readonly next_cursor?: string | null
   }
@@ -5209,7 +5552,7 @@ export type Me = {
     /** owner, admin, developer, marketer or viewer */
     readonly role: "owner" | "admin" | "developer" | "marketer" | "viewer"
     /** what the role may do */
-    readonly permissions: readonly ("workspace:read" | "mail:read" | "mail:content" | "mail:write" | "mail:send" | "mail:delete" | "templates:read" | "templates:write" | "audiences:read" | "audiences:write" | "contacts:read" | "contacts:write" | "contacts:export" | "campaigns:read" | "campaigns:write" | "campaigns:send" | "automations:read" | "automations:write" | "automations:secret" | "suppressions:read" | "suppressions:write" | "domains:read" | "domains:write" | "accounts:read" | "accounts:write" | "tracking:read" | "tracking:write" | "webhooks:read" | "webhooks:write" | "inbound:read" | "inbound:write" | "keys:read" | "keys:write" | "admin-keys:create" | "privacy:manage" | "audit:read" | "members:manage")[]
+    readonly permissions: readonly ("workspace:read" | "workspace:write" | "mail:read" | "mail:content" | "mail:write" | "mail:send" | "mail:delete" | "templates:read" | "templates:write" | "audiences:read" | "audiences:write" | "contacts:read" | "contacts:write" | "contacts:export" | "campaigns:read" | "campaigns:write" | "campaigns:send" | "automations:read" | "automations:write" | "automations:secret" | "suppressions:read" | "suppressions:write" | "domains:read" | "domains:write" | "accounts:read" | "accounts:write" | "tracking:read" | "tracking:write" | "webhooks:read" | "webhooks:write" | "inbound:read" | "inbound:write" | "keys:read" | "keys:write" | "admin-keys:create" | "privacy:manage" | "audit:read" | "members:manage")[]
   })[]
 }
 
@@ -5876,6 +6219,25 @@ export type ReceivedEmail = {
   readonly state: "received" | "processed" | "unreadable"
   /** null until it is processed */
   readonly spam_verdict: "clean" | "suspicious" | "spam" | null
+  /**
+   * null: its route forwards nothing; forwarded: it became a message, whose state says whether it was delivered; spam:
+   * its verdict is spam, and the route forwards no spam; loop: this route forwarded it before, or it passed too many
+   * servers; malformed: it has line ends or octets that servers read in different ways; unreadable: it could not be
+   * parsed; too-large: it is larger than MAX_MESSAGE_BYTES permits; no-target: none of the addresses may be forwarded
+   * to any more; over-quota: the workspace has used its monthly quota
+   */
+  readonly forward_result:
+    | "forwarded"
+    | "spam"
+    | "loop"
+    | "malformed"
+    | "unreadable"
+    | "too-large"
+    | "no-target"
+    | "over-quota"
+    | null
+  /** the message that forwards it, for get-email; null: there is none */
+  readonly forward_email_id: string | null
   /** when it was accepted */
   readonly received_at: string
   /** what was found in it; null until it is processed */
@@ -6016,6 +6378,19 @@ export type ReceivedEmailContent = {
     readonly score: number
     /** names of the rules that matched */
     readonly reasons: readonly string[]
+    /** what SpamAssassin or rspamd found; null: the server uses none */
+    readonly filter?: {
+      /** the program */
+      readonly name: "spamassassin" | "rspamd"
+      /** unknown: no answer in time, or the mail is too large */
+      readonly verdict: "clean" | "spam" | "unknown"
+      /** the score that it gave; null: unknown */
+      readonly score: number | null
+      /** the score from which it calls a mail spam; null: unknown */
+      readonly threshold: number | null
+      /** names of its rules that matched */
+      readonly symbols: readonly string[]
+    } | null
   }
   /** downloads the complete mail without a key, until links_expire_at */
   readonly source_url: string
@@ -6042,6 +6417,25 @@ export type ReceivedEmailSummary = {
   readonly state: "received" | "processed" | "unreadable"
   /** null until it is processed */
   readonly spam_verdict: "clean" | "suspicious" | "spam" | null
+  /**
+   * null: its route forwards nothing; forwarded: it became a message, whose state says whether it was delivered; spam:
+   * its verdict is spam, and the route forwards no spam; loop: this route forwarded it before, or it passed too many
+   * servers; malformed: it has line ends or octets that servers read in different ways; unreadable: it could not be
+   * parsed; too-large: it is larger than MAX_MESSAGE_BYTES permits; no-target: none of the addresses may be forwarded
+   * to any more; over-quota: the workspace has used its monthly quota
+   */
+  readonly forward_result:
+    | "forwarded"
+    | "spam"
+    | "loop"
+    | "malformed"
+    | "unreadable"
+    | "too-large"
+    | "no-target"
+    | "over-quota"
+    | null
+  /** the message that forwards it, for get-email; null: there is none */
+  readonly forward_email_id: string | null
   /** when it was accepted */
   readonly received_at: string
 }
@@ -6670,6 +7064,11 @@ export type StartedSession = {
   readonly second_factors: readonly ("totp" | "passkey" | "recovery_codes")[]
 }
 
+export type StartEmailChangeBody = {
+  /** the e-mail address */
+  readonly email: string
+}
+
 export type StartOauthAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -7095,6 +7494,34 @@ export type TestedAccountAnswer = {
   }[]
 }
 
+export type TestTemplateBody = {
+  /** the addresses of the To header */
+  readonly to: readonly (string | {
+    /** the e-mail address */
+    readonly email: string
+    /** the name */
+    readonly name?: string
+  })[] | string | {
+    /** the e-mail address */
+    readonly email: string
+    /** the name */
+    readonly name?: string
+  }
+  /** the sender in the From header: its domain or account must be that of the key */
+  readonly from?: string | {
+    /** the e-mail address */
+    readonly email: string
+    /** the name */
+    readonly name?: string
+  }
+  /** by default the latest */
+  readonly version?: number | null
+  /** render for this contact; by default with sample data */
+  readonly contact_id?: string | null
+  /** override all other values */
+  readonly params?: Readonly<Record<string, unknown>> | null
+}
+
 export type TestWebhookAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -7324,14 +7751,21 @@ export type UpdateContactBody = {
 
 export type UpdateInboundRouteBody = {
   /**
-   * webhook: store the mail and raise `email.received`; store: only store the mail; drop: accept the mail and discard
-   * it
+   * webhook: store the mail and raise `email.received`; store: only store the mail; forward: store the mail and forward
+   * it to `forward_to`; drop: accept the mail and discard it
    */
-  readonly action?: "webhook" | "store" | "drop"
+  readonly action?: "webhook" | "store" | "forward" | "drop"
   /** of the routes that match an address, that of the highest priority counts, then the most exact */
   readonly priority?: number
   /** a note of yours */
   readonly description?: string | null
+  /**
+   * addresses that get each mail, for the actions forward and webhook: at verified domains of the workspace, or those
+   * of its members
+   */
+  readonly forward_to?: readonly string[]
+  /** whether mail with the verdict spam is forwarded, too */
+  readonly forwards_spam?: boolean
   /** whether it accepts mail; otherwise other routes may match */
   readonly is_active?: boolean
 }
@@ -7815,6 +8249,8 @@ export const searchEmails: Endpoint<{
         | "cancelled"
       /** only messages of this tier */
       readonly tier?: "instant" | "high" | "normal" | "bulk" | "async"
+      /** sent by this campaign */
+      readonly campaign_id?: string
       /** accepted at or after this time */
       readonly after?: string
       /** only entries before this time */
@@ -7944,6 +8380,60 @@ export const resendEmail: Endpoint<{
   }, QueuedEmail> = {
   method: 'POST',
   path: '/api/v1/public/emails/{id}/resend',
+  scope: 'workspace',
+}
+
+/** List the recipients that wait in the queue, soonest due first, each with what holds it. */
+export const listOpenMail: Endpoint<{
+    readonly query?: {
+      /** a recipient domain */
+      readonly domain?: string
+      /** a site: all domains with the same MX hosts */
+      readonly site?: string
+      /** its id */
+      readonly campaign?: string
+      /** instant, high, normal, bulk */
+      readonly tier?: string
+      /** scheduled, queued, sending, deferred, unknown */
+      readonly state?: string
+      /** em_…, msg_… or the uuid */
+      readonly message?: string
+      /** accepted longer ago than this: 90s, 10m, 2h, 1d */
+      readonly older_than?: string
+      /** how many entries a page has at most */
+      readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+    }
+  }, ListOpenMailAnswer> = {
+  method: 'GET',
+  path: '/api/v1/public/queue',
+  scope: 'workspace',
+}
+
+/** Count the recipients in the queue by tier, receiver, domain, campaign, state or age; largest first. */
+export const countOpenMail: Endpoint<{
+    readonly query?: {
+      /** a recipient domain */
+      readonly domain?: string
+      /** a site: all domains with the same MX hosts */
+      readonly site?: string
+      /** its id */
+      readonly campaign?: string
+      /** instant, high, normal, bulk */
+      readonly tier?: string
+      /** scheduled, queued, sending, deferred, unknown */
+      readonly state?: string
+      /** em_…, msg_… or the uuid */
+      readonly message?: string
+      /** accepted longer ago than this: 90s, 10m, 2h, 1d */
+      readonly older_than?: string
+      /** what the waiting mail is counted by */
+      readonly by?: "tier" | "state" | "domain" | "site" | "campaign" | "age"
+    }
+  }, CountOpenMailAnswer> = {
+  method: 'GET',
+  path: '/api/v1/public/queue/counts',
   scope: 'workspace',
 }
 
@@ -8093,6 +8583,19 @@ export const checkTemplate: Endpoint<{
   scope: 'workspace',
 }
 
+/** Send a test of a template to given addresses, marked as a test. */
+export const testTemplate: Endpoint<{
+    readonly params: {
+      /** the id of the object, from the list or from the response that created it */
+      readonly id: string
+    }
+    readonly body: TestTemplateBody
+  }, QueuedEmail> = {
+  method: 'POST',
+  path: '/api/v1/templates/{id}/test',
+  scope: 'workspace',
+}
+
 /** List the templates of the workspace, newest first. */
 export const listTemplates: Endpoint<{
     readonly query?: {
@@ -8180,6 +8683,29 @@ export const getTemplateVersion: Endpoint<{
 export const getWorkspace: Endpoint<Record<never, never>, GetWorkspaceAnswer> = {
   method: 'GET',
   path: '/api/v1/public/workspace',
+  scope: 'workspace',
+}
+
+/** Change the name of the workspace. */
+export const changeWorkspace: Endpoint<{
+    readonly body: ChangeWorkspaceBody
+  }, ChangeWorkspaceAnswer> = {
+  method: 'PATCH',
+  path: '/api/v1/public/workspace',
+  scope: 'workspace',
+}
+
+/** Get what needs attention in the workspace, the worst first, each with what to do. */
+export const getAttention: Endpoint<Record<never, never>, GetAttentionAnswer> = {
+  method: 'GET',
+  path: '/api/v1/public/attention',
+  scope: 'workspace',
+}
+
+/** Get the steps to the first delivered message of the workspace, and which are done. */
+export const getChecklist: Endpoint<Record<never, never>, GetChecklistAnswer> = {
+  method: 'GET',
+  path: '/api/v1/public/checklist',
   scope: 'workspace',
 }
 
@@ -8522,6 +9048,20 @@ export const getAutomationSubscribers: Endpoint<{
   }, GetAutomationSubscribersAnswer> = {
   method: 'GET',
   path: '/api/v1/public/automations/get-automation/{id}/subscribers',
+  scope: 'workspace',
+}
+
+/** Get a contact of an automation with its path: the steps that it passed, and what they sent and called. */
+export const getAutomationSubscriber: Endpoint<{
+    readonly params: {
+      /** the id of the object, from the list or from the response that created it */
+      readonly id: string
+      /** the `id` of get-automation-subscribers */
+      readonly subscriberId: string
+    }
+  }, AutomationSubscriberAnswer> = {
+  method: 'GET',
+  path: '/api/v1/public/automations/{id}/subscribers/{subscriberId}',
   scope: 'workspace',
 }
 
@@ -9669,6 +10209,22 @@ export const getMe: Endpoint<Record<never, never>, MeAnswer> = {
   scope: 'person',
 }
 
+/** Change your name, as other members see it. */
+export const changeMe: Endpoint<{
+    readonly body: ChangeMeBody
+  }, ChangeMeAnswer> = {
+  method: 'PATCH',
+  path: '/api/v1/auth/me',
+  scope: 'person',
+}
+
+/** Delete your account with everything that is stored about you; the audit log keeps its id. */
+export const deleteMe: Endpoint<Record<never, never>, PlainAnswer> = {
+  method: 'DELETE',
+  path: '/api/v1/auth/me',
+  scope: 'person',
+}
+
 /** List your sessions, the last used first. */
 export const listSessions: Endpoint<Record<never, never>, ListSessionsAnswer> = {
   method: 'GET',
@@ -9701,6 +10257,24 @@ export const changePassword: Endpoint<{
   }, EndOtherSessionsAnswer> = {
   method: 'POST',
   path: '/api/v1/auth/password',
+  scope: 'person',
+}
+
+/** Change your email address: its owner gets a link to confirm it, which works once within a day. */
+export const startEmailChange: Endpoint<{
+    readonly body: StartEmailChangeBody
+  }, PlainAnswer> = {
+  method: 'POST',
+  path: '/api/v1/auth/email',
+  scope: 'person',
+}
+
+/** Get a link for a new password by email, which works once within an hour. */
+export const forgotPassword: Endpoint<{
+    readonly body: ForgotPasswordBody
+  }, PlainAnswer> = {
+  method: 'POST',
+  path: '/api/v1/auth/forgot-password',
   scope: 'person',
 }
 
@@ -10166,6 +10740,18 @@ export const adminForgetNode: Endpoint<{
   scope: 'operator',
 }
 
+/** Check this installation: what is missing, why it matters, and what to do. */
+export const adminListChecks: Endpoint<{
+    readonly query?: {
+      /** true: check again now */
+      readonly refresh?: "true" | "false"
+    }
+  }, AdminListChecksAnswer> = {
+  method: 'GET',
+  path: '/api/v1/admin/checks',
+  scope: 'operator',
+}
+
 /** List the problems that only the operator can solve, latest first. */
 export const adminListNotices: Endpoint<{
     readonly query?: {
@@ -10364,6 +10950,19 @@ export const adminEnableUser: Endpoint<{
   }, UserAnswer> = {
   method: 'POST',
   path: '/api/v1/admin/users/{id}/enable',
+  scope: 'operator',
+}
+
+/** Change the name, the email address or the rights of a user; without the rights before, their sessions end. */
+export const adminChangeUser: Endpoint<{
+    readonly params: {
+      /** the UUID of the user, or the email address */
+      readonly id: string
+    }
+    readonly body: AdminChangeUserBody
+  }, UserAnswer> = {
+  method: 'PATCH',
+  path: '/api/v1/admin/users/{id}',
   scope: 'operator',
 }
 

@@ -3,7 +3,7 @@
  * judge a host name by its worst page.
  */
 import type { Config } from '#config/load.ts'
-import { type DoctorCheck, type CheckResult, ok, warning } from './check.ts'
+import { type DoctorCheck, type DoctorFinding, ok, warning } from './check.ts'
 
 export const HOSTED_MAIL: DoctorCheck = {
   name: 'hosted mail',
@@ -12,7 +12,7 @@ export const HOSTED_MAIL: DoctorCheck = {
 
 type HostConfig = Pick<Config, 'isSandbox' | 'hostedMailUrl' | 'publicUrl' | 'trackingUrl' | 'subscribeBaseUrl'>
 
-export function checkHostedMail(config: HostConfig): CheckResult {
+export function checkHostedMail(config: HostConfig): DoctorFinding {
   const { hostedMailUrl, publicUrl, trackingUrl, subscribeBaseUrl } = config
   if (config.isSandbox) return ok('shown on the host of the API, sandboxed: no mail leaves this machine')
   if (hostedMailUrl === null)

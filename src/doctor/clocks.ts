@@ -4,7 +4,7 @@
  */
 import { readMetrics } from '#src/metrics/metric-exchange.ts'
 import { describeSkew } from '#src/stores/server-clock.ts'
-import { type CheckContext, type CheckResult, failed, ok, skipped, warning } from './check.ts'
+import { type CheckContext, type DoctorFinding, failed, ok, skipped, warning } from './check.ts'
 import { withRedis } from './redis.ts'
 import { withDb } from './stores.ts'
 import { countText } from '#src/platform/plural.ts'
@@ -39,7 +39,7 @@ export const PROCESS_CLOCKS = withRedis(
   },
 )
 
-function resultFor(text: string, skewMs: number, { maxClockSkewSeconds }: CheckContext['config']): CheckResult {
+function resultFor(text: string, skewMs: number, { maxClockSkewSeconds }: CheckContext['config']): DoctorFinding {
   if (Math.abs(skewMs) <= maxClockSkewSeconds * 1000) return warning(text, TODO)
   return failed(`${text}; processes there accept and claim no mail`, TODO)
 }

@@ -2,7 +2,7 @@
 import type { Config } from '#config/load.ts'
 import type { Db } from '#src/stores/db.ts'
 
-export interface CheckResult {
+export interface DoctorFinding {
   /** `skipped`: not applicable, or unknown. Only `failed` makes the doctor exit with 1. */
   readonly status: 'ok' | 'warning' | 'failed' | 'skipped'
   readonly detail: string
@@ -24,22 +24,22 @@ export interface DoctorCheck {
   readonly name: string
   /** Timeout in milliseconds. */
   readonly withinMs?: number
-  run(patient: CheckContext): Promise<CheckResult>
+  run(patient: CheckContext): Promise<DoctorFinding>
 }
 
-export function ok(detail: string): CheckResult {
+export function ok(detail: string): DoctorFinding {
   return { status: 'ok', detail, todo: '' }
 }
 
-export function warning(detail: string, todo: string): CheckResult {
+export function warning(detail: string, todo: string): DoctorFinding {
   return { status: 'warning', detail, todo: todo }
 }
 
-export function failed(detail: string, todo: string): CheckResult {
+export function failed(detail: string, todo: string): DoctorFinding {
   return { status: 'failed', detail, todo: todo }
 }
 
-export function skipped(detail: string): CheckResult {
+export function skipped(detail: string): DoctorFinding {
   return { status: 'skipped', detail, todo: '' }
 }
 

@@ -1,6 +1,6 @@
 /** Checks bounce processing: unparsed reports, suppressions on hold because of a receiver's outage, postmaster mail. */
 import { countText } from '#src/platform/plural.ts'
-import { timeText } from '#bin/terminal/time-text.ts'
+import { timeText } from '#src/platform/time-text.ts'
 import { readBacklog } from '#src/suppression/report-list.ts'
 import { countPending } from '#src/suppression/pending-suppressions.ts'
 import { type DoctorCheck, ok, skipped, warning } from './check.ts'

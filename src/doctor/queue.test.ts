@@ -7,7 +7,7 @@ import { ensurePartitions } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
 import { openDatabase, type OpenDatabase } from '#test/support/database.ts'
 import { createSender } from '#test/support/sender.ts'
-import type { CheckResult, DoctorCheck } from './check.ts'
+import type { DoctorFinding, DoctorCheck } from './check.ts'
 import { QUEUE_AGE, RETENTION } from './queue.ts'
 
 const DAY_MS = 86_400_000
@@ -19,7 +19,7 @@ describe('doctor: the age of mail', () => {
   })
   afterEach(() => database.close())
 
-  const check = (one: DoctorCheck): Promise<CheckResult> =>
+  const check = (one: DoctorCheck): Promise<DoctorFinding> =>
     one.run({ config: loadConfig({}), db: database.db, databaseError: '', redisUrl: null })
 
   async function queue(tier: string, dueForSeconds: number): Promise<void> {

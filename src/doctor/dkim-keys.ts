@@ -1,6 +1,6 @@
 /** Whether the zone with the DKIM keys of delegated domains is published, and how its changes reach it. */
 import { countText } from '#src/platform/plural.ts'
-import { timeText } from '#bin/terminal/time-text.ts'
+import { timeText } from '#src/platform/time-text.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type DoctorCheck, ok, skipped, warning } from './check.ts'
 

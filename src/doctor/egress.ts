@@ -2,14 +2,14 @@
 import { DEFAULT_REGION, REGIONS } from '#config/regions.ts'
 import { CHECK_NAMES, type CheckName, checkSource, createCheckDeps } from '#src/egress/source-checks.ts'
 import { listSources, type EgressSource } from '#src/egress/sources.ts'
-import { type DoctorCheck, failed, type CheckResult, ok, type CheckContext, skipped, warning } from './check.ts'
+import { type DoctorCheck, failed, type DoctorFinding, ok, type CheckContext, skipped, warning } from './check.ts'
 
 const WITHIN_MS = 30_000
 
 /** The worst first. */
-const STATUSES = ['failed', 'warning', 'ok', 'skipped'] as const satisfies readonly CheckResult['status'][]
+const STATUSES = ['failed', 'warning', 'ok', 'skipped'] as const satisfies readonly DoctorFinding['status'][]
 
-async function loadSources({ db }: CheckContext): Promise<readonly EgressSource[] | CheckResult> {
+async function loadSources({ db }: CheckContext): Promise<readonly EgressSource[] | DoctorFinding> {
   if (db === null) return skipped('PostgreSQL is away')
   const sources = await listSources(db)
   return sources.length === 0 ? skipped('no egress source exists: the system chooses the address') : sources
@@ -53,7 +53,7 @@ function createCheck(name: CheckName): DoctorCheck {
 }
 
 /** Combines the results of all sources; the worst status wins. */
-function combineResults(findings: readonly (CheckResult & { readonly source: string })[]): CheckResult {
+function combineResults(findings: readonly (DoctorFinding & { readonly source: string })[]): DoctorFinding {
   const status = STATUSES.find((candidate) => findings.some((finding) => finding.status === candidate)) ?? 'skipped'
   const worst = findings.filter((finding) => finding.status === status)
   const detail = [

@@ -4,7 +4,7 @@ import { openRedis, type Redis } from '#src/stores/redis.ts'
 import { findRedisProblem, parseRedisInfo, type RedisInfo } from '#src/stores/redis-suitability.ts'
 import {
   type CheckContext,
-  type CheckResult,
+  type DoctorFinding,
   type DoctorCheck,
   failed,
   messageOf,
@@ -19,8 +19,8 @@ import {
  */
 export function withRedis(
   name: string,
-  onUnavailable: (reason: string) => CheckResult,
-  run: (redis: Redis, context: CheckContext) => Promise<CheckResult>,
+  onUnavailable: (reason: string) => DoctorFinding,
+  run: (redis: Redis, context: CheckContext) => Promise<DoctorFinding>,
 ): DoctorCheck {
   return {
     name,

@@ -8,7 +8,7 @@ import { sql } from '#src/stores/sql.ts'
 import {
   type DoctorCheck,
   failed,
-  type CheckResult,
+  type DoctorFinding,
   messageOf,
   ok,
   type CheckContext,
@@ -19,7 +19,7 @@ import {
 const MIN_POSTGRES = 150_000
 
 /** A check that needs the database. */
-export function withDb(name: string, run: (db: Db, patient: CheckContext) => Promise<CheckResult>): DoctorCheck {
+export function withDb(name: string, run: (db: Db, patient: CheckContext) => Promise<DoctorFinding>): DoctorCheck {
   return {
     name,
     run: (patient) => (patient.db === null ? Promise.resolve(skipped('PostgreSQL is away')) : run(patient.db, patient)),

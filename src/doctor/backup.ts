@@ -3,7 +3,7 @@ import { readLastBackup } from '#src/operator/backup-log.ts'
 import { ok, warning } from './check.ts'
 import { withDb } from './stores.ts'
 import { countText } from '#src/platform/plural.ts'
-import { timeText } from '#bin/terminal/time-text.ts'
+import { timeText } from '#src/platform/time-text.ts'
 
 const HOUR_MS = 3_600_000
 const TODO = 'mailstead backup makes one: run it each day with a timer'

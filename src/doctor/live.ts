@@ -6,7 +6,7 @@ import { listCertificates } from '#src/certificates/certificate-store.ts'
 import { LIVE_CHECK_NAMES, type LiveCheckName, runLiveChecks } from '#src/going-live/checks.ts'
 import { listSources } from '#src/egress/sources.ts'
 import { systemClock } from '#src/platform/clock.ts'
-import { type CheckResult, type DoctorCheck, skipped } from './check.ts'
+import { type DoctorFinding, type DoctorCheck, skipped } from './check.ts'
 
 const WITHIN_MS = 30_000
 
@@ -32,7 +32,7 @@ function createCheck(name: LiveCheckName): DoctorCheck {
 function statusOf(
   status: Awaited<ReturnType<typeof runLiveChecks>>[number]['status'],
   isLive: boolean,
-): CheckResult['status'] {
+): DoctorFinding['status'] {
   if (status === 'unknown') return 'skipped'
   return status === 'failed' && !isLive ? 'warning' : status
 }

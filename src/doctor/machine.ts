@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Config } from '#config/load.ts'
-import { type CheckResult, type DoctorCheck, failed, ok, skipped, warning } from './check.ts'
+import { type DoctorFinding, type DoctorCheck, failed, ok, skipped, warning } from './check.ts'
 
 const MIN_NODE = 24
 const GIGABYTE = 1_000_000_000
@@ -28,7 +28,7 @@ export const SENDING_MODE: DoctorCheck = {
 
 type ModeConfig = Pick<Config, 'isSandbox' | 'isLive' | 'serverName' | 'hostname' | 'ignoredHostname'>
 
-function checkMode({ isSandbox, isLive, serverName, hostname, ignoredHostname }: ModeConfig): CheckResult {
+function checkMode({ isSandbox, isLive, serverName, hostname, ignoredHostname }: ModeConfig): DoctorFinding {
   const name = hostname ?? ignoredHostname
   if (isSandbox) {
     const hint = name === null ? '' : `to send mail to the internet, set MODE=live and MAILSTEAD_HOSTNAME=${name}`

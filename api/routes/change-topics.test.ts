@@ -1,0 +1,76 @@
+/** The topics of pages for people: members, segments, suppressions, received mail, and the queue of the workspace. */
+import { assert } from 'chai'
+import { newId } from '#src/platform/id.ts'
+import { sql } from '#src/stores/sql.ts'
+import { listOf, OPERATOR_TOKEN, startApi, textOf, type TestApi } from '#test/support/api.ts'
+import { openEventStream, type EventStream } from '#test/support/event-stream.ts'
+import { addPerson, addSignedIn } from '#test/support/people.ts'
+import { until } from '#test/support/until.ts'
+
+describe('topics of the stream of changes', () => {
+  let api: TestApi
+  const opened: EventStream[] = []
+  before(async () => {
+    api = await startApi()
+  })
+  afterEach(() => opened.splice(0).forEach((stream) => stream.close()))
+  after(() => api.stop())
+
+  async function open(path: string, headers: Record<string, string>, key: string | null = null): Promise<EventStream> {
+    const stream = await openEventStream(`${api.url}/api/v1${path}`, { key, headers })
+    opened.push(stream)
+    if (stream.status === 200) await stream.next(({ type }) => type === 'ready')
+    return stream
+  }
+  const has = (stream: EventStream, topic: string, id: string): Promise<void> =>
+    until(
+      () => stream.changesOf(topic).some((change) => textOf(change['id']) === id),
+      () => `no change of ${topic} ${id}`,
+    )
+
+  it('report what an owner sees change, without addresses', async () => {
+    const owner = await addSignedIn(api, { role: 'owner' })
+    const headers = { cookie: owner.cookie, 'x-workspace': api.workspaceId }
+    const stream = await open('/public/changes', headers)
+    const member = await addPerson(api, { role: 'viewer' })
+    await has(stream, 'members', member.userId)
+    await owner.call('POST', '/public/invitations', { body: { email: 'invited@people.example', role: 'viewer' } })
+    await has(stream, 'members', 'all')
+    const segment = await owner.call('POST', '/public/segments', {
+      body: { name: 'S', filter: { tag: 'vip', has: true } },
+    })
+    assert.equal(segment.status, 201, JSON.stringify(segment.body))
+    await has(stream, 'segments', textOf(segment.body['data']?.['id']))
+    await owner.call('POST', '/public/suppressions', { body: { email: 'never@people.example' } })
+    await has(stream, 'suppressions', 'all')
+    await owner.call('POST', '/send-email/bulk', {
+      body: { from: `shop@${api.domain}`, to: 'anna@people.example', subject: 'S', text: 'T' },
+    })
+    await until(() =>
+      stream.changesOf('open-mail').some((one) => textOf(one['id']) === 'bulk' && Number(one['count']) === 1),
+    )
+    for (const text of ['invited@', 'never@', 'anna@', member.email]) assert.notInclude(stream.text, text)
+  })
+
+  it('of members are for people, and those of received mail for who may read it', async () => {
+    const ofKey = await open('/public/changes', {}, api.admin)
+    assert.notInclude(listOf(ofKey.events[0]?.data['topics']) as unknown as string[], 'members')
+    const viewer = await addSignedIn(api, { role: 'viewer' })
+    const ofViewer = await open('/public/changes', { cookie: viewer.cookie, 'x-workspace': api.workspaceId })
+    const topics = listOf(ofViewer.events[0]?.data['topics']) as unknown as string[]
+    assert.includeMembers(topics, ['members', 'open-mail', 'suppressions'])
+    for (const topic of ['received-emails', 'inbound-routes', 'webhooks', 'api-keys']) assert.notInclude(topics, topic)
+  })
+
+  it('of checks are for operators', async () => {
+    const stream = await open('/admin/changes?topics=checks', {}, OPERATOR_TOKEN)
+    await api.db.query(
+      sql`
+        INSERT INTO live_checks (name, status, detail, todo, holds, since, checked_at)
+        VALUES ($1, 'failed', 'd', 't', false, now(), now())
+      `,
+      [`check ${newId()}`],
+    )
+    await until(() => stream.changesOf('checks').some((one) => textOf(one['status']) === 'failed'))
+  })
+})
