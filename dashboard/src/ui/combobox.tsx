@@ -1,7 +1,7 @@
 import { Command } from 'cmdk'
 import { Check, ChevronsUpDown } from 'lucide-react'
 import { Popover } from 'radix-ui'
-import { useEffect, useState, type ReactNode } from 'react'
+import { useEffect, useId, useState, type ReactNode } from 'react'
 import { cx } from './class-names.ts'
 import { useFieldControl } from './field.tsx'
 import { inputClass } from './input-class.ts'
@@ -87,7 +87,8 @@ function Results({ found, isWaiting, ...props }: ComboboxProps & { found: Found 
 /** One of many values, found by typing. The search may be remote: older answers never replace newer ones. */
 export function Combobox(props: ComboboxProps) {
   const { value, onChange, search, placeholder = '–', label, size, isDisabled } = props
-  const { required: _, ...aria } = useFieldControl()
+  const { required: _, 'aria-labelledby': labelledBy, ...aria } = useFieldControl()
+  const valueId = useId()
   const texts = useUiTexts()
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState('')
@@ -102,11 +103,14 @@ export function Combobox(props: ComboboxProps) {
     >
       <Popover.Trigger
         {...aria}
-        {...(label === undefined ? {} : { 'aria-label': label })}
+        aria-label={label === undefined ? undefined : `${label}: ${value?.label ?? placeholder}`}
+        aria-labelledby={label === undefined && labelledBy !== undefined ? `${labelledBy} ${valueId}` : undefined}
         disabled={isDisabled === true}
         className={inputClass(size, 'flex items-center justify-between gap-2 text-left')}
       >
-        <span className={cx('truncate', value === null && 'text-faint')}>{value?.label ?? placeholder}</span>
+        <span id={valueId} className={cx('truncate', value === null && 'text-faint')}>
+          {value?.label ?? placeholder}
+        </span>
         <ChevronsUpDown size={14} aria-hidden="true" className="shrink-0 text-faint" />
       </Popover.Trigger>
       <Popover.Portal>

@@ -5,6 +5,7 @@ import { OVERLAY } from './dialog.tsx'
 import { Kbd } from './kbd.tsx'
 import { Spinner } from './spinner.tsx'
 import { useUiTexts } from './ui-texts.ts'
+import { useReturnFocus } from './use-return-focus.ts'
 
 export interface PaletteCommand {
   id: string
@@ -69,12 +70,14 @@ function Item({ command, isResult, onDone }: { command: PaletteCommand; isResult
 /** Everything by its name: pages, things, actions. The caller binds `mod+k`. */
 export function CommandPalette(props: CommandPaletteProps) {
   const { isOpen, onOpenChange, label, text, onTextChange, groups, isSearching = false } = props
+  const returnFocus = useReturnFocus()
   const texts = useUiTexts()
   return (
     <RadixDialog.Root open={isOpen} onOpenChange={onOpenChange}>
       <RadixDialog.Portal>
         <RadixDialog.Overlay className={OVERLAY} />
         <RadixDialog.Content
+          {...returnFocus}
           aria-describedby={undefined}
           className="fixed inset-x-3 top-[8dvh] z-40 mx-auto max-w-xl animate-appear overflow-hidden rounded-lg border border-line bg-raised shadow-lg outline-none"
         >

@@ -5,6 +5,7 @@ import { OVERLAY } from './dialog.tsx'
 import { Field } from './field.tsx'
 import { TextInput } from './text-input.tsx'
 import { useUiTexts } from './ui-texts.ts'
+import { useReturnFocus } from './use-return-focus.ts'
 
 export interface ConfirmDialogProps {
   isOpen: boolean
@@ -65,11 +66,15 @@ function Content(props: ConfirmDialogProps) {
 
 /** Asks before something that is hard to undo. The focus starts on Cancel; the caller closes it when it worked. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
+  const returnFocus = useReturnFocus()
   return (
     <AlertDialog.Root open={props.isOpen} onOpenChange={props.onOpenChange}>
       <AlertDialog.Portal>
         <AlertDialog.Overlay className={OVERLAY} />
-        <AlertDialog.Content className="fixed inset-x-4 top-[15dvh] z-40 mx-auto max-h-[80dvh] max-w-md animate-appear overflow-y-auto rounded-lg border border-line bg-raised shadow-lg outline-none">
+        <AlertDialog.Content
+          {...returnFocus}
+          className="fixed inset-x-4 top-[15dvh] z-40 mx-auto max-h-[80dvh] max-w-md animate-appear overflow-y-auto rounded-lg border border-line bg-raised shadow-lg outline-none"
+        >
           <Content {...props} />
         </AlertDialog.Content>
       </AlertDialog.Portal>

@@ -4,6 +4,7 @@ import { type FormEvent, type ReactNode } from 'react'
 import { cx } from './class-names.ts'
 import { IconButton } from './icon-button.tsx'
 import { useUiTexts } from './ui-texts.ts'
+import { useReturnFocus } from './use-return-focus.ts'
 
 export interface DialogProps {
   isOpen: boolean
@@ -48,6 +49,7 @@ function Frame({ title, description, footer, children }: DialogProps) {
 
 /** A short task above the page. Focus goes into it and back to where it was; Escape closes it. */
 export function Dialog(props: DialogProps) {
+  const returnFocus = useReturnFocus()
   const { isOpen, onOpenChange, description, size = 'md', onSubmit } = props
   const column = 'flex max-h-[inherit] min-h-0 flex-col'
   return (
@@ -55,6 +57,7 @@ export function Dialog(props: DialogProps) {
       <RadixDialog.Portal>
         <RadixDialog.Overlay className={OVERLAY} />
         <RadixDialog.Content
+          {...returnFocus}
           {...(description === undefined ? { 'aria-describedby': undefined } : {})}
           className={cx(
             'fixed inset-x-0 bottom-0 z-40 mx-auto flex max-h-[90dvh] w-full animate-appear flex-col rounded-t-lg border border-line bg-raised shadow-lg outline-none',

@@ -5,6 +5,7 @@ import { cx } from './class-names.ts'
 import { OVERLAY } from './dialog.tsx'
 import { IconButton } from './icon-button.tsx'
 import { useUiTexts } from './ui-texts.ts'
+import { useReturnFocus } from './use-return-focus.ts'
 
 export interface SheetProps {
   isOpen: boolean
@@ -18,12 +19,14 @@ export interface SheetProps {
 
 /** A drawer at the side: details beside a list, or the menu on phones. */
 export function Sheet({ isOpen, onOpenChange, title, isTitleHidden, side = 'right', footer, children }: SheetProps) {
+  const returnFocus = useReturnFocus()
   const texts = useUiTexts()
   return (
     <RadixDialog.Root open={isOpen} onOpenChange={onOpenChange}>
       <RadixDialog.Portal>
         <RadixDialog.Overlay className={OVERLAY} />
         <RadixDialog.Content
+          {...returnFocus}
           aria-describedby={undefined}
           className={cx(
             'fixed inset-y-0 z-40 flex w-[min(32rem,calc(100%-2rem))] flex-col border-line bg-raised shadow-lg outline-none',
