@@ -33,7 +33,7 @@ export interface Profile {
 }
 
 /** Null where there is none: install it with `apt-get install chromium`, or set CHROMIUM. */
-export function findChromium(): string | null {
+function findChromium(): string | null {
   return [process.env['CHROMIUM'] ?? '', ...PROGRAMS].find((file) => file !== '' && existsSync(file)) ?? null
 }
 
