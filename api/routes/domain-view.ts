@@ -10,6 +10,7 @@ import type { RecordCheck } from '#src/domains/inspect-records.ts'
 import { recommendationsOf } from '#src/domains/recommendations.ts'
 import { domainRecords, serviceHostsOf, removableRecords, trackingNameOf } from '#src/domains/records.ts'
 import { DOMAIN_STATES, type DomainStatus } from '#src/domains/domain-status.ts'
+import { KEY_STATES, type KeyState } from '#src/domains/key-state.ts'
 import { refuse, type Refusal } from '#src/platform/errors.ts'
 import { timestamp } from '#api/http/response-schemas.ts'
 
@@ -19,6 +20,20 @@ const statusName = z.enum(Object.keys(DOMAIN_STATES) as [DomainStatus, ...Domain
 const partStatus = z.enum(['pending', 'verified', 'failed'])
 const purpose = z.enum(['dkim', 'spf', 'dmarc', 'mail_from', 'tracking'])
 const recordStatus = z.enum(['ok', 'missing', 'wrong', 'unknown'])
+
+const dkimKeySchema = z
+  .object({
+    selector: z.string().meta({ description: 'the first label of its DNS name' }),
+    algorithm: z.enum(['rsa-sha256', 'ed25519-sha256']).meta({ description: 'the algorithm of its signatures' }),
+    state: z
+      .enum(Object.keys(KEY_STATES) as [KeyState, ...KeyState[]])
+      .meta({ description: 'the guide on sending domains explains the states' }),
+    since: timestamp.meta({ description: 'since when it is in this state' }),
+    record_seen_at: timestamp
+      .nullable()
+      .meta({ description: 'of a waiting key: when its record was first seen in DNS; null: it is not there yet' }),
+  })
+  .meta({ id: 'DkimKey' })
 
 const recordSchema = z
   .object({
@@ -57,6 +72,7 @@ export const domainSchema = z
     dns_records_to_remove: z
       .array(z.object({ type: z.string(), name: z.string(), value: z.string() }))
       .meta({ description: 'records of replaced DKIM keys that can be removed from the zone' }),
+    dkim_keys: z.array(dkimKeySchema).meta({ description: 'the DKIM keys, also those that wait or are retired' }),
     recommendations: z
       .array(z.string())
       .meta({ description: 'what to publish besides the required records, such as MAIL FROM; empty: nothing' }),
@@ -96,6 +112,7 @@ export function presentDomain(domain: Domain, config: Config): Record<string, un
     tracking_host: serviceHostsOf(config).trackingHost === null ? null : trackingNameOf(domain.domain),
     dns_records: presentRecords(domain, config),
     dns_records_to_remove: removableRecords(domain),
+    dkim_keys: presentKeys(domain),
     recommendations: recommendationsOf(domain),
     registrar: registrarName,
     registrar_name: registrarName,
@@ -106,6 +123,16 @@ export function presentDomain(domain: Domain, config: Config): Record<string, un
     verified_at: isoOf(domain.verifiedAt),
     created_at: domain.createdAt.toISOString(),
   }
+}
+
+function presentKeys({ keys }: Domain): object[] {
+  return keys.map(({ selector, algorithm, state, sinceMs, seenMs }) => ({
+    selector,
+    algorithm,
+    state,
+    since: new Date(sinceMs).toISOString(),
+    record_seen_at: seenMs === null ? null : new Date(seenMs).toISOString(),
+  }))
 }
 
 function presentRecords(domain: Domain, config: Config): object[] {

@@ -1866,6 +1866,19 @@ export type DialogLine = {
   readonly text: string
 }
 
+export type DkimKey = {
+  /** the first label of its DNS name */
+  readonly selector: string
+  /** the algorithm of its signatures */
+  readonly algorithm: "rsa-sha256" | "ed25519-sha256"
+  /** the guide on sending domains explains the states */
+  readonly state: "waiting" | "active" | "retired" | "removable" | "revoked"
+  /** since when it is in this state */
+  readonly since: string
+  /** of a waiting key: when its record was first seen in DNS; null: it is not there yet */
+  readonly record_seen_at: string | null
+}
+
 export type DnsRecord = {
   /** the type of the record */
   readonly type: "TXT" | "MX" | "CNAME"
@@ -1918,6 +1931,8 @@ export type Domain = {
     /** the value of the record */
     readonly value: string
   }[]
+  /** the DKIM keys, also those that wait or are retired */
+  readonly dkim_keys: readonly DkimKey[]
   /** what to publish besides the required records, such as MAIL FROM; empty: nothing */
   readonly recommendations: readonly string[]
   /** the registrar of the domain; null if it is not known */

@@ -1,12 +1,13 @@
 /** All addresses of the dashboard, from the lists of its parts. */
 import { createRouter } from '@tanstack/react-router'
+import { domainRoutes } from '#dashboard/src/domains/routes.ts'
 import { galleryRoute } from '#dashboard/src/ui-gallery/routes.ts'
 import { operatorRoute, rootRoute, startRoute, workspaceRoute } from '#dashboard/src/shell/routes.tsx'
 
 const routeTree = rootRoute.addChildren([
   startRoute,
   galleryRoute,
-  workspaceRoute.addChildren([]),
+  workspaceRoute.addChildren([...domainRoutes]),
   operatorRoute.addChildren([]),
 ])
 

@@ -1,6 +1,7 @@
+import { domains } from './domains.ts'
 import { session } from './session.ts'
 import { shell } from './shell.ts'
 import { ui } from './ui.ts'
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
-export const de: Texts = { session, shell, ui }
+export const de: Texts = { domains, session, shell, ui }

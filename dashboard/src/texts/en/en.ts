@@ -3,9 +3,10 @@
  * the compiler checks. A text with a value in it is a function.
  */
 import { ENGLISH_UI_TEXTS as ui } from '#dashboard/src/ui/ui-texts.ts'
+import { domains } from './domains.ts'
 import { session } from './session.ts'
 import { shell } from './shell.ts'
 
-export const en = { session, shell, ui }
+export const en = { domains, session, shell, ui }
 
 export type Texts = typeof en

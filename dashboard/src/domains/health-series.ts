@@ -1,0 +1,30 @@
+/** Statistics of a domain as series for a chart: a day without mail is a zero, not a gap. */
+import type { StatisticsCounts } from '#dashboard/src/api/endpoints.ts'
+
+const COUNTERS = ['sent', 'delivered', 'bounced_hard', 'bounced_soft', 'complained'] as const
+export type HealthCounts = Readonly<Record<(typeof COUNTERS)[number], number>>
+
+const DAY_MS = 24 * 3600_000
+
+export function sumCounts(counts: readonly StatisticsCounts[]): HealthCounts {
+  return Object.fromEntries(
+    COUNTERS.map((name) => [name, counts.reduce((sum, one) => sum + (one[name] ?? 0), 0)]),
+  ) as unknown as HealthCounts
+}
+
+/** @param from the start of the first day, in UTC */
+export function completeDays(
+  rows: readonly { readonly start: string; readonly counts: StatisticsCounts }[],
+  from: string,
+  days: number,
+): { readonly start: string; readonly counts: HealthCounts }[] {
+  return Array.from({ length: days }, (_, index) => {
+    const start = new Date(Date.parse(from) + index * DAY_MS).toISOString()
+    return { start, counts: sumCounts(rows.filter((row) => row.start === start).map((row) => row.counts)) }
+  })
+}
+
+/** A share of 0 to 1; null if there is nothing to divide by. */
+export function rateOf(part: number, whole: number): number | null {
+  return whole === 0 ? null : Math.min(1, part / whole)
+}
