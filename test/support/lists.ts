@@ -123,7 +123,7 @@ export const LISTS: readonly ListCase[] = [
   }),
   listCase('list-members', '/public/members', 'members', { id: 'user_id', isPersonal: true }),
   listCase('list-invitations', '/public/invitations', 'invitations', { isPersonal: true }),
-  listCase('list-open-mail', '/public/queue', 'recipients', { id: 'email_id' }),
+  listCase('list-open-mail', '/public/queue', 'recipients', { id: 'email_id', hasNoNumbers: true }),
   listCase('admin-list-queue', '/admin/queue', 'recipients', { ...OF_OPERATOR, id: 'email_id' }),
   listCase('admin-list-actions', '/admin/actions', 'actions', OF_OPERATOR),
   listCase('admin-list-blocked-links', '/admin/blocked-links', 'links', OF_OPERATOR),
