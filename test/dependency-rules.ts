@@ -193,11 +193,13 @@ dashboard/src/texts/de: dashboard/src/texts/en dashboard/src/ui
 dashboard/src/texts: dashboard/src/texts/de dashboard/src/texts/en
 dashboard/src/session: dashboard/src/api dashboard/src/texts dashboard/src/ui
 dashboard/src/shell: dashboard/src/api dashboard/src/session dashboard/src/texts dashboard/src/texts/en dashboard/src/ui
-dashboard/src/shared: dashboard/src/api dashboard/src/ui
+dashboard/src/shared: dashboard/src/api dashboard/src/texts dashboard/src/ui
 dashboard/src/domains: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
+dashboard/src/messages: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
+  dashboard/src/texts dashboard/src/ui
 dashboard/src/ui-gallery: dashboard/src/shell dashboard/src/ui/gallery
-dashboard/src: dashboard/src/domains dashboard/src/shell dashboard/src/ui dashboard/src/ui-gallery
+dashboard/src: dashboard/src/messages dashboard/src/domains dashboard/src/shell dashboard/src/ui dashboard/src/ui-gallery
 `)
 
 /**

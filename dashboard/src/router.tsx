@@ -1,13 +1,14 @@
 /** All addresses of the dashboard, from the lists of its parts. */
 import { createRouter } from '@tanstack/react-router'
 import { domainRoutes } from '#dashboard/src/domains/routes.ts'
+import { messageRoutes } from '#dashboard/src/messages/routes.ts'
 import { galleryRoute } from '#dashboard/src/ui-gallery/routes.ts'
 import { operatorRoute, rootRoute, startRoute, workspaceRoute } from '#dashboard/src/shell/routes.tsx'
 
 const routeTree = rootRoute.addChildren([
   startRoute,
   galleryRoute,
-  workspaceRoute.addChildren([...domainRoutes]),
+  workspaceRoute.addChildren([...domainRoutes, ...messageRoutes]),
   operatorRoute.addChildren([]),
 ])
 

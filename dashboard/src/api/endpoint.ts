@@ -63,10 +63,32 @@ class UnreachableError extends ApiError {
  * @throws ApiError
  */
 export async function send<Input, Output>(
+  endpoint: Endpoint<Input, Output>,
+  input: Input,
+  options: CallOptions = {},
+): Promise<Output> {
+  const response = await request(endpoint, input, options)
+  return (await readAnswer(response)) as Output
+}
+
+/**
+ * Reads a file, byte for byte.
+ * @throws ApiError
+ */
+export async function download<Input>(
+  endpoint: Endpoint<Input, string>,
+  input: Input,
+  options: CallOptions = {},
+): Promise<Blob> {
+  return (await request(endpoint, input, options)).blob()
+}
+
+/** @throws ApiError unless the answer is a success. */
+async function request<Input, Output>(
   { method, path, scope }: Endpoint<Input, Output>,
   input: Input,
-  { workspaceId = null, signal, idempotencyKey }: CallOptions = {},
-): Promise<Output> {
+  { workspaceId = null, signal, idempotencyKey }: CallOptions,
+): Promise<Response> {
   const { params = {}, query = {}, body } = input as RequestInput
   const isJson = body !== undefined && !(body instanceof Blob) && typeof body !== 'string'
   const headers: Record<string, string> = { Accept: 'application/json' }
@@ -83,9 +105,9 @@ export async function send<Input, Output>(
     if (signal?.aborted === true) throw error
     throw new UnreachableError(0, { message: 'The server cannot be reached. Check the connection, then try again.' })
   })
+  if (response.ok) return response
   const answer = await readAnswer(response)
-  if (!response.ok) throw new ApiError(response.status, isObject(answer) ? answer : {}, response.headers)
-  return answer as Output
+  throw new ApiError(response.status, isObject(answer) ? answer : {}, response.headers)
 }
 
 /** The address of an answer that the browser opens or saves by itself, for endpoints that read with GET. */

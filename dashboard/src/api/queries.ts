@@ -16,7 +16,7 @@ import {
   type UseQueryResult,
 } from '@tanstack/react-query'
 import { createContext, useContext } from 'react'
-import { ApiError, send, type Endpoint } from './endpoint.ts'
+import { ApiError, download, send, type Endpoint } from './endpoint.ts'
 
 /** The workspace that the page shows; null outside of workspaces. */
 export const WorkspaceContext = createContext<string | null>(null)
@@ -83,7 +83,7 @@ export interface ApiList<Item, Output> {
   readonly first: Output | undefined
   readonly hasMore: boolean
   /** Loads the next page, unless it is being loaded or there is none. */
-  loadMore(): void
+  readonly loadMore: () => void
   readonly query: UseInfiniteQueryResult<InfiniteData<Output>, ApiError>
 }
 
@@ -142,6 +142,20 @@ export function useAction<Input, Output>(
       await invalidatePaths(client, invalidates)
     },
     onError: onError ?? report,
+  })
+}
+
+/** Reads a file, to be saved: `mutate(input)`. */
+export function useDownload<Input>(
+  endpoint: Endpoint<Input, string>,
+  onSuccess: (file: Blob, input: Input) => void,
+): UseMutationResult<Blob, ApiError, Input> {
+  const workspaceId = useScope(endpoint)
+  const report = useContext(ActionErrorContext)
+  return useMutation<Blob, ApiError, Input>({
+    mutationFn: (input) => download(endpoint, input, { workspaceId }),
+    onSuccess,
+    onError: report,
   })
 }
 

@@ -13,20 +13,24 @@ export interface MailFrameProps {
   /** Pixels; without it, as wide as there is room. Phones: 375. */
   width?: number | undefined
   minHeight?: number | undefined
+  /** Also loads images of other servers. They learn that the mail was opened, and from which address. */
+  loadsImages?: boolean | undefined
 }
 
 const MAX_HEIGHT = 20_000
 
-export function MailFrame({ html, title, isDark = false, width, minHeight = 160 }: MailFrameProps) {
+export function MailFrame(props: MailFrameProps) {
+  const { html, title, isDark = false, width, minHeight = 160, loadsImages = false } = props
   const frame = useRef<HTMLIFrameElement>(null)
-  const [isReady, setReady] = useState(false)
+  // counts the documents that were loaded: another address of the frame loads another one
+  const [loads, setLoads] = useState(0)
   const [height, setHeight] = useState(minHeight)
   useEffect(() => {
     function onMessage(event: MessageEvent<unknown>): void {
       if (event.source === null || event.source !== frame.current?.contentWindow) return
       const data = event.data
       if (typeof data !== 'object' || data === null) return
-      if ('isReady' in data) setReady(true)
+      if ('isReady' in data) setLoads((count) => count + 1)
       if ('height' in data && typeof data.height === 'number' && Number.isFinite(data.height))
         setHeight(Math.min(Math.max(data.height, 1), MAX_HEIGHT))
     }
@@ -35,13 +39,13 @@ export function MailFrame({ html, title, isDark = false, width, minHeight = 160 
   }, [])
   useEffect(() => {
     // the frame's origin is opaque, so no target origin can be named
-    if (isReady) frame.current?.contentWindow?.postMessage({ html, isDark }, '*')
-  }, [isReady, html, isDark])
+    if (loads > 0) frame.current?.contentWindow?.postMessage({ html, isDark }, '*')
+  }, [loads, html, isDark])
   return (
     <div className={cx('max-w-full overflow-hidden', width !== undefined && 'mx-auto')} style={{ width }}>
       <iframe
         ref={frame}
-        src="/mail-frame.html"
+        src={loadsImages ? '/mail-frame.html?images=all' : '/mail-frame.html'}
         title={title}
         sandbox="allow-scripts"
         referrerPolicy="no-referrer"

@@ -1,7 +1,9 @@
 import { domains } from './domains.ts'
+import { mailView } from './mail-view.ts'
+import { messages } from './messages.ts'
 import { session } from './session.ts'
 import { shell } from './shell.ts'
 import { ui } from './ui.ts'
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
-export const de: Texts = { domains, session, shell, ui }
+export const de: Texts = { messages, mailView, domains, session, shell, ui }

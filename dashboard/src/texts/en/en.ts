@@ -4,9 +4,11 @@
  */
 import { ENGLISH_UI_TEXTS as ui } from '#dashboard/src/ui/ui-texts.ts'
 import { domains } from './domains.ts'
+import { mailView } from './mail-view.ts'
+import { messages } from './messages.ts'
 import { session } from './session.ts'
 import { shell } from './shell.ts'
 
-export const en = { domains, session, shell, ui }
+export const en = { messages, mailView, domains, session, shell, ui }
 
 export type Texts = typeof en
