@@ -74,6 +74,7 @@ import { ADMIN_STATISTICS_ROUTES, STATISTICS_ROUTES } from '#api/routes/statisti
 import { SUBSCRIBE_ROUTES } from '#api/routes/subscribe-form.ts'
 import { SUPPRESSION_FILE_ROUTES } from '#api/routes/suppression-files.ts'
 import { SUPPRESSION_ROUTES } from '#api/routes/suppressions.ts'
+import { TEMPLATE_DIFFERENCE_ROUTES } from '#api/routes/template-differences.ts'
 import { TEMPLATE_PARTIAL_ROUTES } from '#api/routes/template-partials.ts'
 import { TEMPLATE_PREVIEW_ROUTES } from '#api/routes/template-previews.ts'
 import { TEMPLATE_ROUTES } from '#api/routes/templates.ts'
@@ -104,6 +105,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...TEMPLATE_PARTIAL_ROUTES,
   ...TEMPLATE_PREVIEW_ROUTES,
   ...TEMPLATE_ROUTES,
+  ...TEMPLATE_DIFFERENCE_ROUTES,
   verifyKey,
   getWorkspace,
   changeOwnWorkspace,

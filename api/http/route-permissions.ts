@@ -17,8 +17,8 @@ const ROUTES_BY_PERMISSION: Readonly<Record<Permission, string>> = {
   'mail:write': 'retry-email cancel-email resend-email cancel-scheduled',
   'mail:send': 'send-instant send-high send-async send-bulk schedule-email change-scheduled test-template',
   'mail:delete': 'delete-captured-email delete-captured-emails',
-  'templates:read': `list-templates get-template list-template-versions get-template-version list-partials get-partial
-    preview-template check-template`,
+  'templates:read': `list-templates get-template list-template-versions get-template-version
+    compare-template-versions list-partials get-partial preview-template check-template`,
   'templates:write': 'save-template delete-template save-partial delete-partial',
   'audiences:read': 'get-audiences get-audience',
   'audiences:write': 'add-audience update-audience delete-audience',

@@ -180,6 +180,31 @@ describe('templates', () => {
     ])
   })
 
+  it('versions are compared part by part with the one before, or another', async () => {
+    const id = idOf(await save({ body: '<p>a</p>\n<p>b</p>' }))
+    await save({ id, body: '<p>a</p>\n<p>c</p>' })
+    await save({ id, body: '<p>a</p>\n<p>c</p>', subject: 'Hi' })
+    const diff = async (path: string): Promise<unknown> => {
+      const { status, body } = await api.call('GET', `/templates/${id}/versions/${path}`, { key: api.admin })
+      return status === 200 ? listOf(body['data']?.['changes']) : status
+    }
+    const ofBody = {
+      part: 'body',
+      added: 1,
+      removed: 1,
+      hunks: [{ old_start: 1, new_start: 1, lines: [' <p>a</p>', '-<p>b</p>', '+<p>c</p>'] }],
+    }
+    const ofSubject = {
+      part: 'subject',
+      added: 1,
+      removed: 1,
+      hunks: [{ old_start: 1, new_start: 1, lines: ['-Hello {{name}}', '+Hi'] }],
+    }
+    assert.deepEqual(await diff('2/diff'), [ofBody])
+    assert.deepEqual(await diff('3/diff?from=1'), [ofSubject, ofBody])
+    assert.deepEqual(await diff('1/diff'), [])
+    assert.deepEqual([await diff('4/diff'), await diff('2/diff?from=9'), await diff('2/diff?from=x')], [404, 404, 400])
+  })
   it('a template that throws, never ends or renders no subject: 400 INVALID_TEMPLATE, nothing is stored', async () => {
     const nested = Array.from({ length: 9 }, () => '{{#each ../list}}').join('')
     const cases: readonly (readonly [template: object, params: object])[] = [

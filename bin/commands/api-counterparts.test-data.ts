@@ -90,6 +90,7 @@ template save: save-template
 template check: check-template
 template preview: preview-template
 template versions: list-template-versions get-template-version
+template diff: compare-template-versions
 template remove: delete-template
 campaign list: get-campaigns
 campaign show: get-campaign

@@ -123,6 +123,21 @@ const ACTIONS: CliActions = {
       'No versions.',
     ),
   }),
+  diff: apiAction({
+    summary: 'compare a version of a template with the one before, or another',
+    usage: 'diff ID VERSION [--from VERSION]',
+    examples: [`diff ${EXAMPLE_ID} 3`, `diff ${EXAMPLE_ID} 3 --from 1`],
+    options: ['from'],
+    arguments: [2, 2],
+    about: { from: 'the version to compare with' },
+    routes: () => import('#api/routes/template-differences.ts').then((module) => module.TEMPLATE_DIFFERENCE_ROUTES),
+    route: 'compare-template-versions',
+    input: (call) => ({
+      params: { id: call.argument(0), version: call.argument(1) },
+      query: given({ from: call.option('from') }),
+    }),
+    text: differencesText,
+  }),
   remove: apiAction({
     summary: 'remove a template that no automation or campaign uses',
     ...forOne('remove', EXAMPLE_ID),
@@ -150,6 +165,28 @@ function previewInput(call: CommandCall): { readonly body: object } {
 function sourceText(data: AnswerData): string {
   const text = data['text'] === null ? '' : `\n\nText part:\n${valueText(data['text'])}`
   return `${fieldsText(data, HIDDEN)}\n\n${valueText(data['body'])}${text}`
+}
+
+interface PartChange {
+  readonly part: string
+  readonly hunks: readonly {
+    readonly old_start: number
+    readonly new_start: number
+    readonly lines: readonly string[]
+  }[]
+}
+
+function differencesText(data: AnswerData): string {
+  const changes = data['changes'] as readonly PartChange[]
+  const [from, to] = [valueText(data['from']), valueText(data['to'])]
+  if (changes.length === 0) return `Versions ${from} and ${to} are equal.`
+  return changes
+    .flatMap(({ part, hunks }) => [
+      `--- ${part}, version ${from}`,
+      `+++ ${part}, version ${to}`,
+      ...hunks.flatMap((hunk) => [`@@ line ${hunk.old_start}, now line ${hunk.new_start} @@`, ...hunk.lines]),
+    ])
+    .join('\n')
 }
 
 function findingsText(data: AnswerData): string {

@@ -1333,6 +1333,47 @@ export type ChangeTrackingBody = {
   readonly tracking_domain?: string | null
 }
 
+export type CompareTemplateVersionsAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the id of the template */
+    readonly template_id: string
+    /** the older version */
+    readonly from: number
+    /** the newer version */
+    readonly to: number
+    /** the parts that differ; none: the versions are equal */
+    readonly changes: readonly ({
+      /** the part of the template that differs */
+      readonly part: "name" | "subject" | "format" | "body" | "text" | "sample_data" | "partials"
+      /** lines of the newer text that the older one lacks */
+      readonly added: number
+      /** lines of the older text that the newer one lacks */
+      readonly removed: number
+      /** the differences with up to three lines around each, as in a unified diff */
+      readonly hunks: readonly {
+        /** the line of the older text at which it begins */
+        readonly old_start: number
+        /** the line of the newer text at which it begins */
+        readonly new_start: number
+        /** each with its sign: a space for a line of both, `-` for a removed and `+` for an added one */
+        readonly lines: readonly string[]
+      }[]
+    })[]
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type Contact = {
   /** identifies it in other calls */
   readonly id: string
@@ -7582,6 +7623,29 @@ export class Mailstead {
     }
   }, options?: CallOptions): Promise<TemplateVersionAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/templates/{id}/versions/{version}' }, input, options)
+  }
+
+  /**
+   * Compare a version of a template with an earlier one, part by part. Needs any API key. Open to people with the
+   * permission `templates:read`.
+   */
+  compareTemplateVersions(input: {
+    readonly params: {
+      /** the id of the object, from the list or from the response that created it */
+      readonly id: string
+      /** the number of the version */
+      readonly version: string
+    }
+    readonly query?: {
+      /** the version to compare with. By default the one before */
+      readonly from?: number
+    }
+  }, options?: CallOptions): Promise<CompareTemplateVersionsAnswer> {
+    return this.#transport.call(
+      { method: 'GET', path: '/api/v1/templates/{id}/versions/{version}/diff' },
+      input,
+      options,
+    )
   }
 
   /** Verify an API key: its kind, workspace and scopes. Needs any API key. */

@@ -144,6 +144,7 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
   'save-template': [({ template }) => ({ body: { ...MAIL, name: 'T', id: template } })],
   'delete-template': [byId('template')],
   'list-template-versions': [byId('template')],
+  'compare-template-versions': [({ template }) => ({ params: { id: template, version: '1' }, query: { from: '1' } })],
   'get-template-version': [({ template }) => ({ params: { id: template, version: '1' } })],
   'get-partial': [({ partial }) => ({ params: { name: partial } })],
   'delete-partial': [({ partial }) => ({ params: { name: partial } })],
