@@ -33,6 +33,7 @@ import { CAMPAIGN_RECIPIENT_ROUTES } from '#api/routes/campaign-recipients.ts'
 import { CAMPAIGN_SENDING_ROUTES } from '#api/routes/campaign-sending.ts'
 import { CAMPAIGN_ROUTES } from '#api/routes/campaigns.ts'
 import { CAPTURED_ROUTES } from '#api/routes/captured-emails.ts'
+import { CONTACT_HISTORY_ROUTES } from '#api/routes/contact-history.ts'
 import { CONTACT_ROUTES } from '#api/routes/contacts.ts'
 import { DASHBOARD_ROUTES } from '#api/routes/dashboard.ts'
 import { docsRoutes } from '#api/routes/docs.ts'
@@ -41,6 +42,7 @@ import { guide } from '#api/routes/guides.ts'
 import { EMAIL_CONFIRMATION_ROUTES } from '#api/routes/email-confirmation.ts'
 import { OPEN_MAIL_ROUTES } from '#api/routes/open-mail.ts'
 import { OWN_ACCOUNT_ROUTES } from '#api/routes/own-account.ts'
+import { ADMIN_DELIVERABILITY_ROUTES, DELIVERABILITY_ROUTES } from '#api/routes/deliverability.ts'
 import { DOMAIN_ROUTES } from '#api/routes/domains.ts'
 import { EMAIL_ACTION_ROUTES } from '#api/routes/email-actions.ts'
 import { EMAIL_CONTENT_ROUTES } from '#api/routes/email-content.ts'
@@ -102,6 +104,7 @@ export const ROUTES: readonly AnyRoute[] = [
   listEvents,
   ...CHANGE_STREAM_ROUTES,
   ...STATISTICS_ROUTES,
+  ...DELIVERABILITY_ROUTES,
   ...TEMPLATE_PARTIAL_ROUTES,
   ...TEMPLATE_PREVIEW_ROUTES,
   ...TEMPLATE_ROUTES,
@@ -113,6 +116,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...TRACKING_SETTINGS_ROUTES,
   ...AUDIENCE_ROUTES,
   ...CONTACT_ROUTES,
+  ...CONTACT_HISTORY_ROUTES,
   ...AUTOMATION_ROUTES,
   ...AUTOMATION_RUN_ROUTES,
   ...AUTOMATION_WEBHOOK_SECRET_ROUTES,
@@ -169,6 +173,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...ADMIN_BOUNCE_ROUTES,
   ...ADMIN_TLS_RULE_ROUTES,
   ...ADMIN_STATISTICS_ROUTES,
+  ...ADMIN_DELIVERABILITY_ROUTES,
   ...TLS_REPORT_ROUTES,
   ...AUDIT_ROUTES,
   healthz,

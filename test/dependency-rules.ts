@@ -66,6 +66,7 @@ src/dmarc: src/events src/platform src/report-arrivals src/stores
 src/tracking: config src src/concurrency src/contacts src/crypto src/domains src/events src/mail src/messages src/net
   src/platform src/queue src/stores src/suppression
 src/statistics: src src/events src/platform src/stores src/suppression src/tracking
+src/deliverability: src src/egress src/operator src/platform src/shaping src/statistics src/stores src/suppression
 src/deferred-content: src src/concurrency src/contacts src/messages src/platform src/stores src/templates src/tracking
 src/campaigns: config src src/deferred-content src/egress src/events src/going-live src/mail src/messages src/platform
   src/queue src/segments src/stores src/suppression src/templates
@@ -112,9 +113,10 @@ api/pages: api/http src/people src/platform src/subscribe src/tracking
 api/sending: api/http src/auth src/mail src/messages src/net src/platform src/providers src/queue src/stores
   src/submission src/templates src/workspaces
 api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns
-  src/change-stream src/concurrency src/contacts src/doctor src/domains src/egress src/events src/imports
-  src/inbound-mail src/mail src/messages src/metrics src/net src/operator src/people src/platform src/privacy
-  src/providers src/queue src/retention src/sandbox src/segments src/shaping src/statistics src/stores src/subscribe
+  src/change-stream src/concurrency src/contacts src/deliverability src/doctor src/domains src/egress src/events
+  src/imports src/inbound-mail src/mail src/messages src/metrics src/net src/operator src/people src/platform
+  src/privacy src/providers src/queue src/retention src/sandbox src/segments src/shaping src/statistics src/stores
+  src/subscribe
   src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
 api: api/http api/routes config src src/auth src/certificates src/change-stream src/concurrency src/contacts src/events
   src/messages src/net src/operator src/people src/platform src/rate-limits src/stores src/templates src/traces
@@ -157,8 +159,9 @@ test: bin/supervisor config mta/classify src/platform test/support
 # commands
 bin/commands: api api/http api/routes bench bench/harness bin/backup bin/cli bin/doctor bin/egress bin/queue bin/service
   bin/setup bin/supervisor bin/terminal config config/settings mta mta/classify mta/delivery mta/dry-run mta/egress
-  mta/inbound src src/auth src/certificates src/crypto src/doctor src/domains src/egress src/going-live src/mail
-  src/messages src/net src/operator src/people src/platform src/providers src/queue src/retention src/sandbox
+  mta/inbound src src/auth src/certificates src/crypto src/deliverability src/doctor src/domains src/egress
+  src/going-live src/mail src/messages src/net src/operator src/people src/platform src/providers src/queue
+  src/retention src/sandbox
   src/shaping src/stores src/suppression src/tls-reports src/tracking src/workspaces test worker
 
 # main program

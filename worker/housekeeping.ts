@@ -50,6 +50,7 @@ const OLD = [
         WHERE later.source_id = d.source_id AND later.receiver = d.receiver AND later.day > d.day
       )`,
   `DELETE FROM receiver_suspensions WHERE until < now() - interval '30 days'`,
+  `DELETE FROM contact_changes WHERE id < ${idOfAge('365 days')}`,
   `DELETE FROM usage WHERE period < current_date - interval '3 years'`,
   `DELETE FROM lost_mail WHERE found_at < now() - interval '90 days'`,
   `DELETE FROM subscribe_days WHERE day < current_date - 30`,

@@ -10,7 +10,7 @@ const ROUTES_BY_PERMISSION: Readonly<Record<Permission, string>> = {
   'workspace:read': 'get-workspace get-attention get-checklist list-members leave-workspace',
   'workspace:write': 'change-workspace',
   'mail:read': `search-emails get-email get-email-by-path explain-email explain-email-by-path list-events
-    get-statistics get-link-statistics
+    get-statistics get-link-statistics get-deliverability
     get-captured-emails get-captured-email get-captured-email-raw list-scheduled stream-changes list-open-mail
     count-open-mail`,
   'mail:content': 'get-email-content get-email-source get-email-attempts',
@@ -22,8 +22,8 @@ const ROUTES_BY_PERMISSION: Readonly<Record<Permission, string>> = {
   'templates:write': 'save-template delete-template save-partial delete-partial',
   'audiences:read': 'get-audiences get-audience',
   'audiences:write': 'add-audience update-audience delete-audience',
-  'contacts:read': `get-contacts get-contact list-imports get-import get-import-errors list-segments preview-segment
-    get-segment list-segment-contacts`,
+  'contacts:read': `get-contacts get-contact get-contact-history list-imports get-import
+    get-import-errors list-segments preview-segment get-segment list-segment-contacts`,
   'contacts:write': `add-contact update-contact delete-contact import-contacts cancel-import create-segment
     update-segment delete-segment`,
   'contacts:export': 'export-contacts export-campaign-recipients export-suppressions',

@@ -26,8 +26,8 @@ export const ENDPOINT_GROUPS: readonly EndpointGroup[] = [
   },
   {
     name: 'Statistics',
-    pathPrefixes: ['statistics'],
-    description: 'Counts of mail by time and by what it is, and the click map.',
+    pathPrefixes: ['statistics', 'deliverability'],
+    description: 'Counts of mail by time and by what it is, the click map, and what to do next at each receiver.',
   },
   { name: 'Templates', pathPrefixes: ['templates'], description: 'Subjects and bodies with variables (Handlebars).' },
   {

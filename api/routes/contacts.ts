@@ -29,7 +29,7 @@ import { NO_AUDIENCE } from './audiences.ts'
 
 const READ = { admin: 'contacts:read' } as const
 const WRITE = { admin: 'contacts:write' } as const
-const NO_CONTACT = refuse('NOT_FOUND', 'There is no such contact. List them with get-contacts.')
+export const NO_CONTACT = refuse('NOT_FOUND', 'There is no such contact. List them with get-contacts.')
 const aliasOf = (name: string): { description: string } => ({ description: `alias of ${name}` })
 
 const listQuery = paging
@@ -55,7 +55,7 @@ const listQuery = paging
     }
   })
 
-const contactNameFields = z.object({
+export const contactNameFields = z.object({
   id: z.string().optional().meta({ description: 'of the contact; give this or email' }),
   email: z.string().optional().meta({ description: 'of the contact, URL-encoded; give this or id' }),
 })
@@ -65,7 +65,7 @@ interface IssueSink {
 }
 
 /** Reads which contact the request names. A malformed id is not an error: no contact has it. */
-function readContactName(given: z.output<typeof contactNameFields>, sink: IssueSink): ContactSelector {
+export function readContactName(given: z.output<typeof contactNameFields>, sink: IssueSink): ContactSelector {
   const reject = (path: string, message: string): ContactSelector => {
     sink.addIssue({ code: 'custom', path: [path], message })
     return z.NEVER
@@ -204,7 +204,7 @@ const remove = route({
 
 export const CONTACT_ROUTES: readonly AnyRoute[] = [list, get, add, update, remove]
 
-function isWellFormed(contact: ContactSelector): boolean {
+export function isWellFormed(contact: ContactSelector): boolean {
   return !('id' in contact) || isUuid(contact.id)
 }
 

@@ -74,6 +74,7 @@ audience create: add-audience
 audience remove: delete-audience
 contact list: get-contacts
 contact show: get-contact
+contact history: get-contact-history
 contact add: add-contact
 contact update: update-contact
 contact remove: delete-contact
@@ -107,6 +108,7 @@ campaign retry: retry-campaign
 campaign remove: delete-campaign
 statistics show: get-statistics
 statistics links: get-link-statistics
+desk: admin-get-deliverability get-deliverability
 inbound routes: list-inbound-routes
 inbound route: get-inbound-route
 inbound create: create-inbound-route

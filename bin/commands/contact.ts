@@ -64,6 +64,26 @@ const ACTIONS: CliActions = {
     input: (call) => ({ query: contactOf(call) }),
     text: (data) => fieldsText(withoutAliases(data)),
   }),
+  history: apiAction({
+    summary: 'show what happened with a contact, newest first',
+    usage: 'history EMAIL|ID [--cursor C] [--limit N]',
+    examples: ['history anna@example.org'],
+    options: ['cursor', 'limit'],
+    arguments: [1, 1],
+    routes: () => import('#api/routes/contact-history.ts').then((module) => module.CONTACT_HISTORY_ROUTES),
+    route: 'get-contact-history',
+    input: (call) => ({ query: { ...contactOf(call), ...pageOf(call) } }),
+    text: pageText(
+      'history',
+      [
+        ['AT', 'at'],
+        ['WHAT', 'type'],
+        ['STATE', 'status'],
+        ['DETAIL', (row) => valueText(row['subject'] ?? row['url'] ?? row['audience_id'] ?? row['changes'])],
+      ],
+      'Nothing happened.',
+    ),
+  }),
   add: apiAction({
     summary: 'add a contact to an audience, or update it',
     usage: `add EMAIL --audience ID ${FIELD_USAGE}`,

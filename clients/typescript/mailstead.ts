@@ -1429,6 +1429,47 @@ export type Contact = {
   readonly updatedAt: string
 }
 
+export type ContactHistoryItem = {
+  /** the id of the message, the event or the change */
+  readonly id: string
+  /** `message`: a message to the contact; `contact.changed`: changed attributes; the others are events */
+  readonly type:
+    | "message"
+    | "email.opened"
+    | "email.clicked"
+    | "email.bounced"
+    | "email.complained"
+    | "email.unsubscribed"
+    | "contact.subscribed"
+    | "contact.unsubscribed"
+    | "contact.changed"
+  /** when it happened; of a message when it was accepted */
+  readonly at: string
+  /** the message that it is about; null: none */
+  readonly email_id: string | null
+  /** of a message: its subject */
+  readonly subject: string | null
+  /** of a message: the state of this recipient */
+  readonly status: string | null
+  /** of a message: its campaign */
+  readonly campaign_id: string | null
+  /** of a join or leave: the audience */
+  readonly audience_id: string | null
+  /** of a click: the link */
+  readonly url: string | null
+  /** an open or click by a scanner or proxy, not by the person */
+  readonly is_machine: boolean
+  /** of `contact.changed`: what changed */
+  readonly changes: readonly {
+    /** the field, or `custom_attributes.` and the name of the attribute */
+    readonly field: string
+    /** the value before; null: none */
+    readonly from: unknown
+    /** the value after; null: none */
+    readonly to: unknown
+  }[] | null
+}
+
 export type ContactImport = {
   /** identifies it in other calls */
   readonly id: string
@@ -1900,6 +1941,64 @@ export type DeleteSuppressionsBody = {
   })[]
 }
 
+export type DeskAction = {
+  /** the rule that found it, as the guide on deliverability lists them */
+  readonly rule:
+    | "no-source"
+    | "certificate-expired"
+    | "listed-and-refused"
+    | "suspended"
+    | "many-complaints"
+    | "port-closed"
+    | "no-reverse-name"
+    | "dmarc-failing"
+    | "refused"
+    | "listed"
+    | "many-bounces"
+    | "complaints"
+    | "tls-failing"
+    | "many-deferrals"
+    | "ehlo-name"
+    | "operator-reply"
+    | "certificate-expiring"
+    | "slowed"
+    | "dmarc-unknown"
+    | "warm-up-limit"
+    | "unencrypted"
+  /** the receiver, source, workspace or name that it is about */
+  readonly subject: string
+  /** what is wrong */
+  readonly title: string
+  /** what to do */
+  readonly todo: string
+  /** numbers, each with its time */
+  readonly evidence: readonly string[]
+  /** the words of the receiver; null: it said nothing */
+  readonly reply: string | null
+  /** since when; null: unknown */
+  readonly since: string | null
+  /** the path of the page that explains it */
+  readonly guide: string
+}
+
+/** counts of recipients and attempts */
+export type DeskTraffic = {
+  /** recipients whose message was handed to the receiver or provider */
+  readonly sent: number
+  /** recipients whose receiver accepted the message */
+  readonly delivered: number
+  /** attempts that failed for now; a recipient may have several */
+  readonly deferred: number
+  /** recipients that do not exist, as the receiver says */
+  readonly bounced_hard: number
+  /** recipients whose receiver refused the message for another reason */
+  readonly bounced_soft: number
+  /** recipients that could not be sent to, or whose retries or time ran out */
+  readonly failed: number
+  /** recipients that reported the message as spam */
+  readonly complained: number
+}
+
 export type DialogLine = {
   /** `client`: this server, which sends; `server`: the receiver; `note`: a remark, such as TLS */
   readonly by: "client" | "server" | "note"
@@ -1918,6 +2017,23 @@ export type DkimKey = {
   readonly since: string
   /** of a waiting key: when its record was first seen in DNS; null: it is not there yet */
   readonly record_seen_at: string | null
+}
+
+export type DmarcFailure = {
+  /** the domain in From */
+  readonly domain: string
+  /** the IP address that sent it */
+  readonly address: string
+  /** the source with this address; null: it is not ours */
+  readonly source: string | null
+  /** messages of 7 days that receivers reported */
+  readonly messages: number
+  /** those of them that failed DMARC */
+  readonly failed: number
+  /** who reported the most of it */
+  readonly reporter: string
+  /** since when it fails */
+  readonly since: string
 }
 
 export type DnsRecord = {
@@ -3592,6 +3708,27 @@ export type GetContactAnswer = {
   }[]
 }
 
+export type GetContactHistoryAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** what happened, newest first */
+    readonly history: readonly ContactHistoryItem[]
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type GetContactsAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -3613,6 +3750,33 @@ export type GetContactsAnswer = {
     readonly meta: PageMeta
     /** only after a request with `cursor`: the cursor of the next page; null after the last one */
     readonly next_cursor?: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type GetDeliverabilityAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the three most useful next actions, the most urgent first */
+    readonly actions: readonly DeskAction[]
+    /** when this was read */
+    readonly at: string
+    /** what reports of receivers say about authentication */
+    readonly dmarc: readonly DmarcFailure[]
+    /** the largest receivers, by mail */
+    readonly receivers: readonly ReceiverDesk[]
+    /** the domains of From addresses of the week */
+    readonly domains: readonly SenderDesk[]
   }
   /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
   readonly warnings?: readonly {
@@ -5447,6 +5611,61 @@ export type ReceivedEmailSummary = {
   readonly received_at: string
 }
 
+export type ReceiverDesk = {
+  /** the receiver of the shaping file, or the domain of the MX host */
+  readonly name: string
+  /** its name for people */
+  readonly title: string
+  /** the domains of its MX hosts */
+  readonly domains: readonly string[]
+  readonly day: DeskTraffic
+  readonly week: DeskTraffic
+  /** the last 24 hours, in UTC; hours without mail are left out */
+  readonly hours: readonly {
+    /** its start, in UTC */
+    readonly start: string
+    readonly traffic: DeskTraffic
+  }[]
+  /** the last 7 days of UTC; days without mail are left out */
+  readonly days: readonly {
+    /** its start, in UTC */
+    readonly start: string
+    readonly traffic: DeskTraffic
+  }[]
+  /** of `day.sent`, those that were sent over TLS */
+  readonly encrypted: number
+  /** why mail of 24 hours was deferred or bounced, the most frequent first */
+  readonly reasons: readonly ({
+    /** the class of the deferral or bounce */
+    readonly class: string
+    /** attempts that failed for now */
+    readonly deferred: number
+    /** bounces, hard and soft */
+    readonly bounced: number
+    /** the last reply, without addresses of people */
+    readonly reply: string | null
+    /** since when such replies come */
+    readonly since: string | null
+  })[]
+  /** what holds its mail now */
+  readonly throttles: readonly ({
+    /** the source that it applies to; null: all */
+    readonly source: string | null
+    /** the state */
+    readonly state: "suspended" | "slowed"
+    /** connections at a time that were learned; null: suspended */
+    readonly connections: number | null
+    /** the reply rule; null: none, or one that another workspace caused */
+    readonly rule: string | null
+    /** the reply that the rule matched */
+    readonly reply: string | null
+    /** when it began */
+    readonly since: string
+    /** when it ends; null: the limit grows by itself */
+    readonly until: string | null
+  })[]
+}
+
 export type RefusedBatchItem = {
   /** true if the request was carried out */
   readonly success: false
@@ -5900,6 +6119,14 @@ export type SegmentAnswer = {
     /** the result in words, for people */
     readonly message: string
   }[]
+}
+
+export type SenderDesk = {
+  /** identifies it in other calls */
+  readonly id: string
+  /** the name */
+  readonly name: string
+  readonly week: DeskTraffic
 }
 
 export type SendRawAnswer = QueuedEmail | ScheduledEmail
@@ -7421,7 +7648,18 @@ export class Mailstead {
        */
       readonly limit?: number
       /** what the counts are grouped by */
-      readonly group_by?: "all" | "tier" | "receiver" | "domain" | "source" | "class" | "tag" | "campaign" | "template"
+      readonly group_by?:
+        | "all"
+        | "tier"
+        | "receiver"
+        | "domain"
+        | "source"
+        | "class"
+        | "receiver_class"
+        | "encrypted"
+        | "tag"
+        | "campaign"
+        | "template"
     }
   } = {}, options?: CallOptions): Promise<GetStatisticsAnswer | string> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/statistics' }, input, options)
@@ -7449,6 +7687,16 @@ export class Mailstead {
     }
   } = {}, options?: CallOptions): Promise<GetLinkStatisticsAnswer | string> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/statistics/links' }, input, options)
+  }
+
+  /**
+   * Get what happens to the mail of the workspace at each receiver, and the next actions. Counts are those of the
+   * statistics: of the last 24 hours and 7 days, up to date within seconds. The actions are found by the rules that the
+   * guide on deliverability lists. Needs an Admin key with the scope `statistics:read`. Open to people with the
+   * permission `mail:read`.
+   */
+  getDeliverability(options?: CallOptions): Promise<GetDeliverabilityAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/deliverability' }, {}, options)
   }
 
   /**
@@ -7840,6 +8088,26 @@ export class Mailstead {
     }
   } = {}, options?: CallOptions): Promise<AddContactAnswer> {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/contacts/delete-contact' }, input, options)
+  }
+
+  /**
+   * Get what happened with a contact, newest first. Messages and events are in it as long as they are stored, changes
+   * of attributes for a year. The subjects of messages are included. Mail to an earlier address of the contact is not.
+   * Needs an Admin key with the scope `contacts:read`. Open to people with the permission `contacts:read`.
+   */
+  getContactHistory(input: {
+    readonly query?: {
+      /** of the contact; give this or email */
+      readonly id?: string
+      /** of the contact, URL-encoded; give this or id */
+      readonly email?: string
+      /** how many entries a page has at most */
+      readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+    }
+  } = {}, options?: CallOptions): Promise<GetContactHistoryAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/contacts/get-contact-history' }, input, options)
   }
 
   /**

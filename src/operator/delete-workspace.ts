@@ -107,6 +107,7 @@ const STEPS: readonly (readonly [step: string, statement: string])[] = [
   ['imports', sliceOf('imports', 'id')],
   // what is counted from now on: src/statistics/roll-up.ts
   ['statistics', sliceOf('statistics', 'workspace_id, dimension, at, resolution, value')],
+  ['replies of receivers', sliceOf('receiver_replies', 'workspace_id, receiver, class')],
   ['clicks', sliceOf('link_clicks', 'workspace_id, content, day, url')],
 ]
 

@@ -57,6 +57,10 @@ const SECTIONS: readonly Section[] = [
           SELECT coalesce(jsonb_agg(to_jsonb(e) - '{workspace_id,contact_id}'::text[]), '[]')
           FROM enrolments e
           WHERE e.contact_id = c.id AND e.workspace_id = c.workspace_id
+        ), 'changes', (
+          SELECT coalesce(jsonb_agg(jsonb_build_object('id', h.id, 'changes', h.changes) ORDER BY h.id), '[]')
+          FROM contact_changes h
+          WHERE h.contact_id = c.id
         ), 'campaigns', (
           SELECT coalesce(jsonb_agg(to_jsonb(r) - '{workspace_id,contact_id}'::text[]), '[]')
           FROM campaigns k

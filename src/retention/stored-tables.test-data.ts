@@ -34,6 +34,7 @@ automation_calls: deleted; src/automations/webhook-calls.ts
 automation_mails: deleted; src/automations/maintenance.ts
 automation_step_changes: deleted; src/automations/maintenance.ts
 campaign_changes: deleted; src/campaigns/statistics.ts
+contact_changes: deleted; worker/housekeeping.ts
 dkim_zone_records: deleted; src/domains/dkim-zone.ts
 domain_removals: deleted; src/domains/domain-removal.ts
 domain_sites: deleted; worker/housekeeping.ts
@@ -67,6 +68,7 @@ receiver_suspensions: deleted; worker/housekeeping.ts
 sandbox_inbox: deleted; src/sandbox/inbox.ts
 statistics: deleted; src/statistics/roll-up.ts
 link_clicks: deleted; src/statistics/roll-up.ts
+receiver_replies: deleted; src/statistics/receiver-replies.ts
 sts_policies: deleted; mta/security/sts-store.ts
 subscribe_days: deleted; worker/housekeeping.ts
 tls_report_arrivals: deleted; worker/housekeeping.ts

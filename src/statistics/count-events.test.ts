@@ -113,6 +113,8 @@ describe('counting events', () => {
         'domain sender.example',
         'receiver google.com',
         'receiver nowhere.example',
+        'receiver_class nowhere.example dns',
+        'receiver_class nowhere.example no-such-domain',
         'source 192.0.2.1',
         'tag spring',
         'tag vip:yes',

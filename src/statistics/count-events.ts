@@ -9,6 +9,7 @@ import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type EventCursor, findSlice, readSlice, sinceMsOf } from './event-slice.ts'
+import { repliesOf, storeReplies } from './receiver-replies.ts'
 import { addLinks, addRows } from './stored-rows.ts'
 import { tally, tallyClicks, withCoarser } from './tally.ts'
 
@@ -97,6 +98,7 @@ async function countSlice(tx: Queryable, cursor: CursorRow, limit: number): Prom
   if (slice === null) return finish(tx, cursor)
   const { groups, clicks } = await readSlice(tx, cursor, slice)
   await addRows(tx, withCoarser(tally(groups), cursor.rolledMs, cursor.nowMs))
+  await storeReplies(tx, repliesOf(groups, cursor.nowMs))
   await addLinks(tx, tallyClicks(clicks))
   await tx.query(ADVANCE, [cursor.name, slice.tx, slice.id, sinceMsOf(slice, cursor.nowMs)])
   return slice.events === limit

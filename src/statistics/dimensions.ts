@@ -58,6 +58,21 @@ export const DIMENSIONS = {
     isOfWorkspace: true,
     isOfInstallation: true,
   },
+  receiver_source: {
+    meaning: 'the receiver and the source, with a space between them',
+    isOfWorkspace: false,
+    isOfInstallation: true,
+  },
+  receiver_class: {
+    meaning: 'the receiver and the class of a bounce or deferral, with a space between them',
+    isOfWorkspace: true,
+    isOfInstallation: true,
+  },
+  encrypted: {
+    meaning: 'the receiver, only of mail that was sent over TLS',
+    isOfWorkspace: true,
+    isOfInstallation: true,
+  },
   tag: { meaning: 'each tag of the message', isOfWorkspace: true, isOfInstallation: false },
   campaign: { meaning: 'the campaign of the message', isOfWorkspace: true, isOfInstallation: false },
   template: { meaning: 'the template of the message', isOfWorkspace: true, isOfInstallation: false },
@@ -84,6 +99,9 @@ export const RESOLUTIONS = {
   hour: { code: 1, ms: 3_600_000, keptMs: 31 * 24 * 3_600_000, values: 50 },
   day: { code: 2, ms: 24 * 3_600_000, keptMs: Infinity, values: 100 },
 } as const
+/** Pairs have this many times the values. */
+export const PAIR_FACTOR = 4
+export const PAIRS: readonly DimensionName[] = ['receiver_source', 'receiver_class']
 /** Old rows are deleted by whole days of UTC, and minutes by hours. */
 export const SPARE_MS = 3_600_000
 export type ResolutionName = keyof typeof RESOLUTIONS

@@ -107,15 +107,19 @@ const READ_GROUPS = (sinceCursor: string, ofMessages: (column: string) => string
       END, 100) AS class,
       m.tier, lower(substring(m.from_email FROM '[^@]*$')) AS domain, m.tags, m.campaign_id::text AS campaign,
       coalesce(m.template ->> 'id', c.template_id::text) AS template,
-      a.attempt IS NOT NULL AS "isAttempted", a.host, a.source,
+      a.attempt IS NOT NULL AS "isAttempted", a.host, a.source, a.tls IS NOT NULL AS "isEncrypted",
       CASE WHEN a.attempt IS NOT NULL AND a.host IS NULL THEN lower(substring(e.recipient FROM '[^@]*$')) ELSE '' END
         AS "recipientDomain",
+      max(left(CASE e.type
+        WHEN 'email.bounced' THEN e.data ->> 'bounce_message'
+        WHEN 'email.deferred' THEN e.data ->> 'message'
+      END, 1000)) AS reply,
       count(*)::int AS count
     FROM events e
     LEFT JOIN messages m ON m.id = e.message_id AND ${ofMessages('m.id')}
     LEFT JOIN mail_contents c ON c.id = m.content_id
     LEFT JOIN LATERAL (
-      SELECT attempt, host, source
+      SELECT attempt, host, source, tls
       FROM attempts
       WHERE message_id = e.message_id AND n = e.n AND at <= e.created_at AND ${ofMessages('message_id')}
         AND e.type NOT IN ('email.queued', 'email.scheduled')
@@ -126,7 +130,7 @@ const READ_GROUPS = (sinceCursor: string, ofMessages: (column: string) => string
       AND e.type = ANY ($6::text[])
       AND e.message_id IS NOT NULL
       AND e.data ->> 'test' IS NULL
-    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18
   ) found
   JOIN workspaces w ON w.id = found."workspaceId"`
 

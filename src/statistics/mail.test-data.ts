@@ -19,6 +19,7 @@ export interface MailFacts {
   readonly template?: string | null
   readonly host?: string | null
   readonly source?: string | null
+  readonly tls?: string | null
   readonly recipient?: string
 }
 
@@ -49,9 +50,9 @@ export async function storeMail(db: Queryable, mail: MailFacts, events: readonly
   if (mail.host !== undefined)
     await db.query(
       sql`
-        INSERT INTO attempts (message_id, n, attempt, at, outcome, host, source, duration_ms, conversation)
-        VALUES ($1, 0, 1, $2, 'delivered', $3, $4, 1, '')`,
-      [id, at, mail.host, mail.source ?? null],
+        INSERT INTO attempts (message_id, n, attempt, at, outcome, host, source, tls, duration_ms, conversation)
+        VALUES ($1, 0, 1, $2, 'delivered', $3, $4, $5, 1, '')`,
+      [id, at, mail.host, mail.source ?? null, mail.tls ?? null],
     )
   await storeEvents(db, { id, workspaceId, at, recipient }, events)
   return id
@@ -147,7 +148,7 @@ export async function waitForOlderTransactions(db: Queryable): Promise<void> {
 }
 
 /** Counts until no event is left. */
-export async function countAllEvents(ctx: Context, slice?: number): Promise<void> {
+export async function countAllEvents(ctx: Pick<Context, 'db'>, slice?: number): Promise<void> {
   await waitForOlderTransactions(ctx.db)
   while (await countEvents(ctx, slice));
 }

@@ -11,6 +11,7 @@ import { prepared, type Queryable, type Statement } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { asOnlyWriter } from './count-events.ts'
 import { COUNTER_NAMES, INSTALLATION, RESOLUTIONS, SPARE_MS } from './dimensions.ts'
+import { DELETE_OLD_REPLIES, oldestReply } from './receiver-replies.ts'
 import { ADD_ROWS } from './stored-rows.ts'
 
 /** Rows in one transaction. */
@@ -131,6 +132,7 @@ async function deleteOld(tx: Queryable, { clock, config }: RollUpContext, slice:
     [DELETE_OLD, [before(hour.keptMs + SPARE_MS, day.ms), slice, hour.code]],
     [DELETE_OLD, [oldest, slice, day.code]],
     [DELETE_LINKS, [oldest, slice]],
+    [DELETE_OLD_REPLIES, [oldestReply(nowMs), slice]],
   ]
   let hasMore = false
   for (const [statement, values] of deletions)
@@ -142,6 +144,7 @@ async function deleteOld(tx: Queryable, { clock, config }: RollUpContext, slice:
 const DELETE_WORKSPACE = [
   'DELETE FROM statistics WHERE workspace_id = $1',
   'DELETE FROM link_clicks WHERE workspace_id = $1',
+  'DELETE FROM receiver_replies WHERE workspace_id = $1',
   sql`
     DELETE FROM statistics
     WHERE workspace_id = '${INSTALLATION}' AND dimension = 'workspace' AND value = $1::uuid::text`,

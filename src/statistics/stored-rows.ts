@@ -9,13 +9,23 @@ import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { type BinaryColumn, binaryColumnsOf, defineInput } from '#src/stores/binary-columns.ts'
 import { sql } from '#src/stores/sql.ts'
-import { COUNTER_NAMES, NO_VALUE, RESOLUTIONS } from './dimensions.ts'
+import { COUNTER_NAMES, NO_VALUE, PAIR_FACTOR, PAIRS, RESOLUTIONS } from './dimensions.ts'
 import type { LinkRow, StatisticsRow } from './tally.ts'
 
-/** By the code of the resolution. */
-const MAX_VALUES = `(ARRAY[${Object.values(RESOLUTIONS)
+const BY_RESOLUTION = Object.values(RESOLUTIONS)
   .map(({ values }) => values)
-  .join(', ')}])`
+  .join(', ')
+const NAMES_OF_PAIRS = PAIRS.map((name) => `'${name}'`).join(', ')
+
+/** How many values a period of the row may have. */
+function maxValuesOf(row: string): string {
+  return sql`
+    (ARRAY[${BY_RESOLUTION}])[${row}resolution + 1]
+      * CASE WHEN ${row}dimension IN (${NAMES_OF_PAIRS}) THEN ${PAIR_FACTOR} ELSE 1 END`
+}
+
+/** The size of what happened to the mail of a row. */
+const SIZE = ['sent', 'deferred', 'bounced_hard', 'bounced_soft'].map((name) => `coalesce(${name}, 0)`).join(' + ')
 
 const KEY = 'workspace_id, dimension, at, resolution, value'
 
@@ -71,7 +81,7 @@ export const ADD_ROWS = sql`
       WHERE s.workspace_id = p.workspace_id AND s.dimension = p.dimension AND s.at = p.at
         AND s.resolution = p.resolution AND s.value <> '${NO_VALUE}'
     ) stored
-    WHERE p.found + stored.count > ${MAX_VALUES}[p.resolution + 1]
+    WHERE p.found + stored.count > ${maxValuesOf('p.')}
   ),
   matched AS (
     SELECT i.*, c.stored, EXISTS (
@@ -86,7 +96,7 @@ export const ADD_ROWS = sql`
   ranked AS (
     SELECT *, stored + row_number() OVER (
         PARTITION BY workspace_id, dimension, at, resolution
-        ORDER BY coalesce(sent, 0) DESC, value
+        ORDER BY ${SIZE} DESC, value
       ) AS rank
     FROM matched
     WHERE NOT is_known
@@ -94,7 +104,7 @@ export const ADD_ROWS = sql`
   surplus AS (
     SELECT ${KEY}
     FROM ranked
-    WHERE rank > ${MAX_VALUES}[resolution + 1]
+    WHERE rank > ${maxValuesOf('')}
   ),
   limited AS (
     SELECT ${KEY}, ${COUNTER_NAMES.map((name) => `${name}::integer`).join(', ')}
@@ -161,7 +171,7 @@ const FIND_CROWDED = prepared(
         FROM statistics s
         WHERE s.workspace_id = p.workspace_id AND s.dimension = p.dimension AND s.at = p.at
           AND s.resolution = p.resolution
-      ) > ${MAX_VALUES}[resolution + 1]
+      ) > ${maxValuesOf('')}
     LIMIT 1
   `,
 )

@@ -24,6 +24,8 @@ const GROUP: EventGroup = {
   isAttempted: true,
   host: null,
   source: '192.0.2.1',
+  isEncrypted: true,
+  reply: null,
   recipientDomain: 'receiver.example',
   count: 3,
 }

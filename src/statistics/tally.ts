@@ -44,6 +44,10 @@ export interface EventGroup {
   readonly isAttempted: boolean
   readonly host: string | null
   readonly source: string | null
+  /** The last attempt was encrypted. */
+  readonly isEncrypted: boolean
+  /** What the receiver replied to one of them. */
+  readonly reply: string | null
   /** The domain of the recipient. */
   readonly recipientDomain: string | null
   readonly count: number
@@ -95,15 +99,26 @@ function detailOf(group: EventGroup): readonly CounterName[] {
 const VALUES: Readonly<Record<DimensionName, (group: EventGroup) => readonly (string | null)[]>> = {
   all: () => [NO_VALUE],
   tier: ({ tier }) => [tier],
-  receiver: ({ isAttempted, host, recipientDomain }) =>
-    isAttempted && recipientDomain !== null ? [receiverOf(host, recipientDomain)] : [],
+  receiver: (group) => [receiverIn(group)],
   domain: ({ domain }) => [domain],
   source: ({ source }) => [source],
   class: ({ class: name }) => [name],
+  receiver_source: (group) => [pairOf(receiverIn(group), group.source)],
+  receiver_class: (group) => [pairOf(receiverIn(group), group.class)],
+  encrypted: (group) => [group.isEncrypted ? receiverIn(group) : null],
   tag: ({ tags }) => tags ?? [],
   campaign: ({ campaign }) => [campaign],
   template: ({ template }) => [template],
   workspace: ({ workspaceId }) => [workspaceId],
+}
+
+function receiverIn({ isAttempted, host, recipientDomain }: EventGroup): string | null {
+  return isAttempted && recipientDomain !== null ? receiverOf(host, recipientDomain) : null
+}
+
+/** Neither a receiver nor a name of ours has a space. */
+function pairOf(receiver: string | null, other: string | null): string | null {
+  return receiver === null || other === null ? null : `${receiver} ${other}`
 }
 
 const SEPARATOR = '\n'

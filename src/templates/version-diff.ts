@@ -1,6 +1,6 @@
 /**
- * What changed between two versions of a template: each part as a unified diff, by lines. Pure. The work is bounded: two
- * texts that differ in more than MAX_EDITS lines, or take too long to compare, are shown as replaced.
+ * What changed between two versions of a template: each part as a unified diff, by lines. Pure. The work is bounded:
+ * two texts that differ in more than MAX_EDITS lines, or take too long to compare, are shown as replaced.
  */
 import { structuredPatch } from 'diff'
 import type { TemplateVersion } from './version-list.ts'

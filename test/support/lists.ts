@@ -101,6 +101,9 @@ export const LISTS: readonly ListCase[] = [
       otherFilter: { filter: 'delivered' },
     },
   ),
+  listCase('get-contact-history', ({ contact }) => `/public/contacts/get-contact-history?id=${contact}`, 'history', {
+    hasNoNumbers: true,
+  }),
   listCase('list-segment-contacts', ({ segment }) => `/public/segments/${segment}/contacts`, 'contacts', {
     hasNoNumbers: true,
     hasAfter: true,
@@ -224,6 +227,8 @@ async function addParts(api: TestApi, tenant: Tenant, ids: TenantIds): Promise<v
   )
   // equal sort keys: the id decides
   await api.db.query('UPDATE templates SET created_at = $2 WHERE workspace_id = $1', [workspaceId, now])
+  for (const title of ['a', 'b', 'c', 'd'])
+    await api.db.query('UPDATE contacts SET job_title = $2 WHERE workspace_id = $1', [workspaceId, title])
   await api.db.query(
     `UPDATE suppressions SET created_at = $2 WHERE workspace_id = $1 AND address NOT LIKE 'never-first%'`,
     [workspaceId, now],

@@ -167,6 +167,7 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
       query: { id: contact, [field]: audience },
     })),
   ],
+  'get-contact-history': [byQuery('contact'), ({ email }) => ({ query: { email } })],
   'add-contact': SPELLINGS_OF_AUDIENCE.map((field): MakeSample => ({ email, audience }) => ({
     body: { email, [field]: audience },
   })),

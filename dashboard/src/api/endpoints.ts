@@ -487,6 +487,35 @@ export type AdminDryRunBody = {
   readonly wait?: boolean
 }
 
+export type AdminGetDeliverabilityAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the three most useful next actions, the most urgent first */
+    readonly actions: readonly DeskAction[]
+    /** when this was read */
+    readonly at: string
+    /** what reports of receivers say about authentication */
+    readonly dmarc: readonly DmarcFailure[]
+    /** the largest receivers, by mail */
+    readonly receivers: readonly OperatorReceiverDesk[]
+    /** the sending addresses */
+    readonly sources: readonly SourceDesk[]
+    /** the largest workspaces of the week */
+    readonly workspaces: readonly SenderDesk[]
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type AdminGetShapingAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -2227,6 +2256,47 @@ export type ChecklistStep = {
   } | null
 }
 
+export type CompareTemplateVersionsAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the id of the template */
+    readonly template_id: string
+    /** the older version */
+    readonly from: number
+    /** the newer version */
+    readonly to: number
+    /** the parts that differ; none: the versions are equal */
+    readonly changes: readonly ({
+      /** the part of the template that differs */
+      readonly part: "name" | "subject" | "format" | "body" | "text" | "sample_data" | "partials"
+      /** lines of the newer text that the older one lacks */
+      readonly added: number
+      /** lines of the older text that the newer one lacks */
+      readonly removed: number
+      /** the differences with up to three lines around each, as in a unified diff */
+      readonly hunks: readonly {
+        /** the line of the older text at which it begins */
+        readonly old_start: number
+        /** the line of the newer text at which it begins */
+        readonly new_start: number
+        /** each with its sign: a space for a line of both, `-` for a removed and `+` for an added one */
+        readonly lines: readonly string[]
+      }[]
+    })[]
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type ConfirmTotpBody = {
   /** of start-totp */
   readonly enrolment: string
@@ -2287,6 +2357,47 @@ export type Contact = {
   readonly createdAt: string
   /** when it was last changed */
   readonly updatedAt: string
+}
+
+export type ContactHistoryItem = {
+  /** the id of the message, the event or the change */
+  readonly id: string
+  /** `message`: a message to the contact; `contact.changed`: changed attributes; the others are events */
+  readonly type:
+    | "message"
+    | "email.opened"
+    | "email.clicked"
+    | "email.bounced"
+    | "email.complained"
+    | "email.unsubscribed"
+    | "contact.subscribed"
+    | "contact.unsubscribed"
+    | "contact.changed"
+  /** when it happened; of a message when it was accepted */
+  readonly at: string
+  /** the message that it is about; null: none */
+  readonly email_id: string | null
+  /** of a message: its subject */
+  readonly subject: string | null
+  /** of a message: the state of this recipient */
+  readonly status: string | null
+  /** of a message: its campaign */
+  readonly campaign_id: string | null
+  /** of a join or leave: the audience */
+  readonly audience_id: string | null
+  /** of a click: the link */
+  readonly url: string | null
+  /** an open or click by a scanner or proxy, not by the person */
+  readonly is_machine: boolean
+  /** of `contact.changed`: what changed */
+  readonly changes: readonly {
+    /** the field, or `custom_attributes.` and the name of the attribute */
+    readonly field: string
+    /** the value before; null: none */
+    readonly from: unknown
+    /** the value after; null: none */
+    readonly to: unknown
+  }[] | null
 }
 
 export type ContactImport = {
@@ -2781,6 +2892,64 @@ export type DeleteSuppressionsBody = {
   })[]
 }
 
+export type DeskAction = {
+  /** the rule that found it, as the guide on deliverability lists them */
+  readonly rule:
+    | "no-source"
+    | "certificate-expired"
+    | "listed-and-refused"
+    | "suspended"
+    | "many-complaints"
+    | "port-closed"
+    | "no-reverse-name"
+    | "dmarc-failing"
+    | "refused"
+    | "listed"
+    | "many-bounces"
+    | "complaints"
+    | "tls-failing"
+    | "many-deferrals"
+    | "ehlo-name"
+    | "operator-reply"
+    | "certificate-expiring"
+    | "slowed"
+    | "dmarc-unknown"
+    | "warm-up-limit"
+    | "unencrypted"
+  /** the receiver, source, workspace or name that it is about */
+  readonly subject: string
+  /** what is wrong */
+  readonly title: string
+  /** what to do */
+  readonly todo: string
+  /** numbers, each with its time */
+  readonly evidence: readonly string[]
+  /** the words of the receiver; null: it said nothing */
+  readonly reply: string | null
+  /** since when; null: unknown */
+  readonly since: string | null
+  /** the path of the page that explains it */
+  readonly guide: string
+}
+
+/** counts of recipients and attempts */
+export type DeskTraffic = {
+  /** recipients whose message was handed to the receiver or provider */
+  readonly sent: number
+  /** recipients whose receiver accepted the message */
+  readonly delivered: number
+  /** attempts that failed for now; a recipient may have several */
+  readonly deferred: number
+  /** recipients that do not exist, as the receiver says */
+  readonly bounced_hard: number
+  /** recipients whose receiver refused the message for another reason */
+  readonly bounced_soft: number
+  /** recipients that could not be sent to, or whose retries or time ran out */
+  readonly failed: number
+  /** recipients that reported the message as spam */
+  readonly complained: number
+}
+
 export type DialogLine = {
   /** `client`: this server, which sends; `server`: the receiver; `note`: a remark, such as TLS */
   readonly by: "client" | "server" | "note"
@@ -2799,6 +2968,23 @@ export type DkimKey = {
   readonly since: string
   /** of a waiting key: when its record was first seen in DNS; null: it is not there yet */
   readonly record_seen_at: string | null
+}
+
+export type DmarcFailure = {
+  /** the domain in From */
+  readonly domain: string
+  /** the IP address that sent it */
+  readonly address: string
+  /** the source with this address; null: it is not ours */
+  readonly source: string | null
+  /** messages of 7 days that receivers reported */
+  readonly messages: number
+  /** those of them that failed DMARC */
+  readonly failed: number
+  /** who reported the most of it */
+  readonly reporter: string
+  /** since when it fails */
+  readonly since: string
 }
 
 export type DnsRecord = {
@@ -4177,6 +4363,27 @@ export type GetContactAnswer = {
   }[]
 }
 
+export type GetContactHistoryAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** what happened, newest first */
+    readonly history: readonly ContactHistoryItem[]
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type GetContactsAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -4198,6 +4405,33 @@ export type GetContactsAnswer = {
     readonly meta: PageMeta
     /** only after a request with `cursor`: the cursor of the next page; null after the last one */
     readonly next_cursor?: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type GetDeliverabilityAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the three most useful next actions, the most urgent first */
+    readonly actions: readonly DeskAction[]
+    /** when this was read */
+    readonly at: string
+    /** what reports of receivers say about authentication */
+    readonly dmarc: readonly DmarcFailure[]
+    /** the largest receivers, by mail */
+    readonly receivers: readonly ReceiverDesk[]
+    /** the domains of From addresses of the week */
+    readonly domains: readonly SenderDesk[]
   }
   /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
   readonly warnings?: readonly {
@@ -5872,6 +6106,78 @@ export type OperatorInvitation = {
   readonly created_at: string
 }
 
+export type OperatorReceiverDesk = {
+  /** the receiver of the shaping file, or the domain of the MX host */
+  readonly name: string
+  /** its name for people */
+  readonly title: string
+  /** the domains of its MX hosts */
+  readonly domains: readonly string[]
+  readonly day: DeskTraffic
+  readonly week: DeskTraffic
+  /** the last 24 hours, in UTC; hours without mail are left out */
+  readonly hours: readonly {
+    /** its start, in UTC */
+    readonly start: string
+    readonly traffic: DeskTraffic
+  }[]
+  /** the last 7 days of UTC; days without mail are left out */
+  readonly days: readonly {
+    /** its start, in UTC */
+    readonly start: string
+    readonly traffic: DeskTraffic
+  }[]
+  /** of `day.sent`, those that were sent over TLS */
+  readonly encrypted: number
+  /** why mail of 24 hours was deferred or bounced, the most frequent first */
+  readonly reasons: readonly ({
+    /** the class of the deferral or bounce */
+    readonly class: string
+    /** attempts that failed for now */
+    readonly deferred: number
+    /** bounces, hard and soft */
+    readonly bounced: number
+    /** the last reply, without addresses of people */
+    readonly reply: string | null
+    /** since when such replies come */
+    readonly since: string | null
+  })[]
+  /** what holds its mail now */
+  readonly throttles: readonly ({
+    /** the source that it applies to; null: all */
+    readonly source: string | null
+    /** the state */
+    readonly state: "suspended" | "slowed"
+    /** connections at a time that were learned; null: suspended */
+    readonly connections: number | null
+    /** the reply rule; null: none, or one that another workspace caused */
+    readonly rule: string | null
+    /** the reply that the rule matched */
+    readonly reply: string | null
+    /** when it began */
+    readonly since: string
+    /** when it ends; null: the limit grows by itself */
+    readonly until: string | null
+  })[]
+  /** sources in warm-up that sent to it today */
+  readonly warm_ups: readonly {
+    /** the source in warm-up */
+    readonly source: string
+    /** the step of its warm-up, from 1 */
+    readonly day: number
+    /** messages that it may send to the receiver today */
+    readonly allowance: number
+    /** how much of it is used */
+    readonly taken: number
+  }[]
+  /** the last 24 hours by source */
+  readonly sources: readonly {
+    /** the source */
+    readonly name: string
+    readonly traffic: DeskTraffic
+  }[]
+}
+
 export type PageMeta = {
   /** how many there are on all pages */
   readonly total: number
@@ -6535,6 +6841,61 @@ export type ReceivedTlsReport = {
   })[]
 }
 
+export type ReceiverDesk = {
+  /** the receiver of the shaping file, or the domain of the MX host */
+  readonly name: string
+  /** its name for people */
+  readonly title: string
+  /** the domains of its MX hosts */
+  readonly domains: readonly string[]
+  readonly day: DeskTraffic
+  readonly week: DeskTraffic
+  /** the last 24 hours, in UTC; hours without mail are left out */
+  readonly hours: readonly {
+    /** its start, in UTC */
+    readonly start: string
+    readonly traffic: DeskTraffic
+  }[]
+  /** the last 7 days of UTC; days without mail are left out */
+  readonly days: readonly {
+    /** its start, in UTC */
+    readonly start: string
+    readonly traffic: DeskTraffic
+  }[]
+  /** of `day.sent`, those that were sent over TLS */
+  readonly encrypted: number
+  /** why mail of 24 hours was deferred or bounced, the most frequent first */
+  readonly reasons: readonly ({
+    /** the class of the deferral or bounce */
+    readonly class: string
+    /** attempts that failed for now */
+    readonly deferred: number
+    /** bounces, hard and soft */
+    readonly bounced: number
+    /** the last reply, without addresses of people */
+    readonly reply: string | null
+    /** since when such replies come */
+    readonly since: string | null
+  })[]
+  /** what holds its mail now */
+  readonly throttles: readonly ({
+    /** the source that it applies to; null: all */
+    readonly source: string | null
+    /** the state */
+    readonly state: "suspended" | "slowed"
+    /** connections at a time that were learned; null: suspended */
+    readonly connections: number | null
+    /** the reply rule; null: none, or one that another workspace caused */
+    readonly rule: string | null
+    /** the reply that the rule matched */
+    readonly reply: string | null
+    /** when it began */
+    readonly since: string
+    /** when it ends; null: the limit grows by itself */
+    readonly until: string | null
+  })[]
+}
+
 export type ReceiverSuspension = {
   /** `*`: every receiver, for that source */
   readonly receiver: string
@@ -6981,6 +7342,14 @@ export type SegmentAnswer = {
   }[]
 }
 
+export type SenderDesk = {
+  /** identifies it in other calls */
+  readonly id: string
+  /** the name */
+  readonly name: string
+  readonly week: DeskTraffic
+}
+
 export type Session = {
   /** identifies it in other calls */
   readonly id: string
@@ -7054,6 +7423,29 @@ export type SlimContact = {
   readonly deliverabilityScore: number | null
   /** when it was created */
   readonly createdAt: string
+}
+
+export type SourceDesk = {
+  /** the name */
+  readonly name: string
+  /** the IP address */
+  readonly address: string
+  /** the state */
+  readonly state: "paused" | "gone" | "warming" | "active"
+  readonly day: DeskTraffic
+  /** checks that found something */
+  readonly problems: readonly ({
+    /** what was checked, such as its reverse DNS name or the blocklists */
+    readonly check: string
+    /** the status */
+    readonly status: "warning" | "failed"
+    /** what the check found */
+    readonly detail: string
+    /** what to do about it */
+    readonly todo: string
+    /** since when */
+    readonly since: string
+  })[]
 }
 
 export type StartCampaignBody = {
@@ -8503,7 +8895,18 @@ export const getStatistics: Endpoint<{
        */
       readonly limit?: number
       /** what the counts are grouped by */
-      readonly group_by?: "all" | "tier" | "receiver" | "domain" | "source" | "class" | "tag" | "campaign" | "template"
+      readonly group_by?:
+        | "all"
+        | "tier"
+        | "receiver"
+        | "domain"
+        | "source"
+        | "class"
+        | "receiver_class"
+        | "encrypted"
+        | "tag"
+        | "campaign"
+        | "template"
     }
   }, GetStatisticsAnswer> = {
   method: 'GET',
@@ -8530,6 +8933,13 @@ export const getLinkStatistics: Endpoint<{
   }, GetLinkStatisticsAnswer> = {
   method: 'GET',
   path: '/api/v1/public/statistics/links',
+  scope: 'workspace',
+}
+
+/** Get what happens to the mail of the workspace at each receiver, and the next actions. */
+export const getDeliverability: Endpoint<Record<never, never>, GetDeliverabilityAnswer> = {
+  method: 'GET',
+  path: '/api/v1/public/deliverability',
   scope: 'workspace',
 }
 
@@ -8691,6 +9101,24 @@ export const getTemplateVersion: Endpoint<{
   }, TemplateVersionAnswer> = {
   method: 'GET',
   path: '/api/v1/templates/{id}/versions/{version}',
+  scope: 'workspace',
+}
+
+/** Compare a version of a template with an earlier one, part by part. */
+export const compareTemplateVersions: Endpoint<{
+    readonly params: {
+      /** the id of the object, from the list or from the response that created it */
+      readonly id: string
+      /** the number of the version */
+      readonly version: string
+    }
+    readonly query?: {
+      /** the version to compare with. By default the one before */
+      readonly from?: number
+    }
+  }, CompareTemplateVersionsAnswer> = {
+  method: 'GET',
+  path: '/api/v1/templates/{id}/versions/{version}/diff',
   scope: 'workspace',
 }
 
@@ -8890,6 +9318,24 @@ export const deleteContact: Endpoint<{
   }, AddContactAnswer> = {
   method: 'DELETE',
   path: '/api/v1/public/contacts/delete-contact',
+  scope: 'workspace',
+}
+
+/** Get what happened with a contact, newest first. */
+export const getContactHistory: Endpoint<{
+    readonly query?: {
+      /** of the contact; give this or email */
+      readonly id?: string
+      /** of the contact, URL-encoded; give this or id */
+      readonly email?: string
+      /** how many entries a page has at most */
+      readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+    }
+  }, GetContactHistoryAnswer> = {
+  method: 'GET',
+  path: '/api/v1/public/contacts/get-contact-history',
   scope: 'workspace',
 }
 
@@ -11378,6 +11824,9 @@ export const adminGetStatistics: Endpoint<{
         | "domain"
         | "source"
         | "class"
+        | "receiver_source"
+        | "receiver_class"
+        | "encrypted"
         | "workspace"
         | "tag"
         | "campaign"
@@ -11412,6 +11861,13 @@ export const adminGetLinkStatistics: Endpoint<{
   }, GetLinkStatisticsAnswer> = {
   method: 'GET',
   path: '/api/v1/admin/statistics/links',
+  scope: 'operator',
+}
+
+/** Get what happens to all mail at each receiver, the state of the sources, and the next actions. */
+export const adminGetDeliverability: Endpoint<Record<never, never>, AdminGetDeliverabilityAnswer> = {
+  method: 'GET',
+  path: '/api/v1/admin/deliverability',
   scope: 'operator',
 }
 
