@@ -201,8 +201,11 @@ dashboard/src/domains: dashboard/src/api dashboard/src/session dashboard/src/sha
   dashboard/src/texts dashboard/src/ui
 dashboard/src/messages: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
+dashboard/src/keys: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
+  dashboard/src/texts dashboard/src/ui
 dashboard/src/ui-gallery: dashboard/src/shell dashboard/src/ui/gallery
-dashboard/src: dashboard/src/messages dashboard/src/domains dashboard/src/shell dashboard/src/ui dashboard/src/ui-gallery
+dashboard/src: dashboard/src/domains dashboard/src/keys dashboard/src/messages dashboard/src/shell dashboard/src/ui
+  dashboard/src/ui-gallery
 `)
 
 /**

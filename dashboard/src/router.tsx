@@ -2,13 +2,14 @@
 import { createRouter } from '@tanstack/react-router'
 import { domainRoutes } from '#dashboard/src/domains/routes.ts'
 import { messageRoutes } from '#dashboard/src/messages/routes.ts'
+import { keyRoutes } from '#dashboard/src/keys/routes.ts'
 import { galleryRoute } from '#dashboard/src/ui-gallery/routes.ts'
 import { operatorRoute, rootRoute, startRoute, workspaceRoute } from '#dashboard/src/shell/routes.tsx'
 
 const routeTree = rootRoute.addChildren([
   startRoute,
   galleryRoute,
-  workspaceRoute.addChildren([...domainRoutes, ...messageRoutes]),
+  workspaceRoute.addChildren([...domainRoutes, ...keyRoutes, ...messageRoutes]),
   operatorRoute.addChildren([]),
 ])
 

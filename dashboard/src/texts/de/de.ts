@@ -2,8 +2,10 @@ import { domains } from './domains.ts'
 import { mailView } from './mail-view.ts'
 import { messages } from './messages.ts'
 import { session } from './session.ts'
+import { secrets } from './secrets.ts'
+import { keys } from './keys.ts'
 import { shell } from './shell.ts'
 import { ui } from './ui.ts'
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
-export const de: Texts = { messages, mailView, domains, session, shell, ui }
+export const de: Texts = { messages, mailView, domains, session, shell, ui, secrets, keys }

@@ -7,8 +7,10 @@ import { domains } from './domains.ts'
 import { mailView } from './mail-view.ts'
 import { messages } from './messages.ts'
 import { session } from './session.ts'
+import { secrets } from './secrets.ts'
+import { keys } from './keys.ts'
 import { shell } from './shell.ts'
 
-export const en = { messages, mailView, domains, session, shell, ui }
+export const en = { messages, mailView, domains, session, shell, ui, secrets, keys }
 
 export type Texts = typeof en
