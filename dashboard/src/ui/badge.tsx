@@ -34,7 +34,7 @@ export interface StatusBadgeProps {
 /** The state of a thing: a dot and a word, so that colour never says it alone. */
 export function StatusBadge({ tone, isLive = false, children }: StatusBadgeProps) {
   return (
-    <span className="inline-flex max-w-full items-center gap-1.5 text-sm whitespace-nowrap text-ink">
+    <span className="inline-flex max-w-full items-center gap-1.5 whitespace-nowrap text-ink">
       <span aria-hidden="true" className={cx('size-2 shrink-0 rounded-full', SOLID[tone], isLive && 'animate-wait')} />
       <span className="truncate">{children}</span>
     </span>

@@ -11,7 +11,11 @@ export function Card({ padding = 'md', className, ...rest }: CardProps) {
   return (
     <div
       {...rest}
-      className={cx('min-w-0 rounded-lg border border-line bg-surface', padding === 'md' && 'p-4 sm:p-5', className)}
+      className={cx(
+        'min-w-0 rounded-lg border border-line bg-surface',
+        padding === 'md' ? 'p-4 sm:p-5' : 'overflow-clip',
+        className,
+      )}
     />
   )
 }

@@ -68,6 +68,7 @@ function buildAxes({ element, locale, formatValue }: ChartLook): uPlot.Axis[] {
       font,
       grid: { show: false },
       ticks: { show: false },
+      size: 28,
       space: 70,
       values: (_, splits) =>
         splits.map((seconds) => {

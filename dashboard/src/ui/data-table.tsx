@@ -89,11 +89,12 @@ function useTableModel<Row extends object>(props: DataTableProps<Row>) {
   return { rows: models, sort, toggleSort, selection }
 }
 
-function Spacer({ height, columns }: { height: number; columns: number }) {
+/** One cell only: more would bring back the columns that are hidden. */
+function Spacer({ height }: { height: number }) {
   if (height === 0) return null
   return (
     <tr aria-hidden="true">
-      <td colSpan={columns} style={{ height, padding: 0 }} />
+      <td style={{ height, padding: 0 }} />
     </tr>
   )
 }
@@ -113,12 +114,11 @@ interface BodyProps<Row extends object> {
 function Body<Row extends object>({ props, model, shown, active, onActive, before, after }: BodyProps<Row>) {
   const { columns, getHref, onOpen, currentId, isDense = false } = props
   const hasSelection = props.onSelectionChange !== undefined
-  const width = columns.length + (hasSelection ? 1 : 0)
   const tabStop = shown.includes(active) ? active : (shown[0] ?? 0)
   return (
     <tbody>
       {props.rows === null && <SkeletonRows columns={columns} hasSelection={hasSelection} />}
-      <Spacer height={before} columns={width} />
+      <Spacer height={before} />
       {shown.map((index) => {
         const row = model.rows[index]
         if (row === undefined) return null
@@ -138,7 +138,7 @@ function Body<Row extends object>({ props, model, shown, active, onActive, befor
           />
         )
       })}
-      <Spacer height={after} columns={width} />
+      <Spacer height={after} />
     </tbody>
   )
 }

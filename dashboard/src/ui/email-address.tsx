@@ -7,8 +7,10 @@ export function EmailAddress({ address, name }: { address: string; name?: string
         <span className="max-w-[50%] shrink-0 truncate text-ink">{name}</span>
       )}
       <bdi className={`flex min-w-0 ${name === undefined || name === null || name === '' ? '' : 'text-muted'}`}>
-        <span className="truncate">{at === -1 ? address : address.slice(0, at)}</span>
-        {at !== -1 && <span className="max-w-full shrink-0 truncate">{address.slice(at)}</span>}
+        <span className={at === -1 ? 'truncate' : 'min-w-6 truncate'}>
+          {at === -1 ? address : address.slice(0, at)}
+        </span>
+        {at !== -1 && <span className="max-w-[85%] shrink-0 truncate">{address.slice(at)}</span>}
       </bdi>
     </span>
   )

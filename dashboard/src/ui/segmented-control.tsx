@@ -28,7 +28,7 @@ export function SegmentedControl<Value extends string>(props: SegmentedControlPr
       orientation="horizontal"
       value={value}
       onValueChange={(next) => onChange(next as Value)}
-      className="inline-flex max-w-full overflow-x-auto rounded-md border border-line bg-sunken p-0.5"
+      className="inline-flex w-fit max-w-full overflow-x-auto rounded-md border border-line bg-sunken p-0.5"
     >
       {segments.map(({ value: own, label: text, icon: Icon, isIconOnly = false }) => (
         <RadioGroup.Item

@@ -3,9 +3,7 @@ import { useUiTexts } from './ui-texts.ts'
 
 /** A grey bar where something loads. Give it a size by class. */
 export function Skeleton({ className }: { className?: string | undefined }) {
-  return (
-    <span aria-hidden="true" className={cx('block animate-wait rounded-sm bg-sunken', className ?? 'h-4 w-full')} />
-  )
+  return <span aria-hidden="true" className={cx('block animate-wait rounded-sm bg-line', className ?? 'h-4 w-full')} />
 }
 
 const WIDTHS = ['w-11/12', 'w-4/5', 'w-full', 'w-3/5', 'w-10/12']

@@ -45,7 +45,7 @@ export function StatTile({ label, value, delta, hint, trend, trendTone, href }: 
         {value === null ? (
           <Skeleton className="mt-2 h-5 w-20" />
         ) : (
-          <span className="text-2xl font-semibold tracking-tight text-ink tabular-nums">{value}</span>
+          <span className="text-2xl font-semibold tracking-tight text-ink">{value}</span>
         )}
         {value !== null && delta !== undefined && (
           <span className={cx('inline-flex items-center gap-0.5 text-sm tabular-nums', TEXT[delta.tone])}>

@@ -77,7 +77,7 @@ export function TagInput({ value, onChange, placeholder, label, isValid = () => 
           } else if (event.key === 'Backspace' && text === '') onChange(value.slice(0, -1))
         }}
         onBlur={() => add(text)}
-        className="h-6 min-w-24 grow bg-transparent px-1.5 text-base outline-none pointer-coarse:h-9 pointer-coarse:text-lg"
+        className="h-6 w-16 grow bg-transparent px-1.5 text-base outline-none pointer-coarse:h-9 pointer-coarse:text-lg"
       />
     </div>
   )
