@@ -3,13 +3,14 @@ import { createRouter } from '@tanstack/react-router'
 import { domainRoutes } from '#dashboard/src/domains/routes.ts'
 import { messageRoutes } from '#dashboard/src/messages/routes.ts'
 import { keyRoutes } from '#dashboard/src/keys/routes.ts'
+import { webhookRoutes } from '#dashboard/src/webhooks/routes.ts'
 import { galleryRoute } from '#dashboard/src/ui-gallery/routes.ts'
 import { operatorRoute, rootRoute, startRoute, workspaceRoute } from '#dashboard/src/shell/routes.tsx'
 
 const routeTree = rootRoute.addChildren([
   startRoute,
   galleryRoute,
-  workspaceRoute.addChildren([...domainRoutes, ...keyRoutes, ...messageRoutes]),
+  workspaceRoute.addChildren([...domainRoutes, ...webhookRoutes, ...keyRoutes, ...messageRoutes]),
   operatorRoute.addChildren([]),
 ])
 

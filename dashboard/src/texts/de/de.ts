@@ -4,8 +4,9 @@ import { messages } from './messages.ts'
 import { session } from './session.ts'
 import { secrets } from './secrets.ts'
 import { keys } from './keys.ts'
+import { webhooks } from './webhooks.ts'
 import { shell } from './shell.ts'
 import { ui } from './ui.ts'
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
-export const de: Texts = { messages, mailView, domains, session, shell, ui, secrets, keys }
+export const de: Texts = { messages, mailView, domains, session, shell, ui, secrets, keys, webhooks }

@@ -9,8 +9,9 @@ import { messages } from './messages.ts'
 import { session } from './session.ts'
 import { secrets } from './secrets.ts'
 import { keys } from './keys.ts'
+import { webhooks } from './webhooks.ts'
 import { shell } from './shell.ts'
 
-export const en = { messages, mailView, domains, session, shell, ui, secrets, keys }
+export const en = { messages, mailView, domains, session, shell, ui, secrets, keys, webhooks }
 
 export type Texts = typeof en
