@@ -1,5 +1,6 @@
 /** All addresses of the dashboard, from the lists of its parts. */
 import { createRouter } from '@tanstack/react-router'
+import { campaignRoutes } from '#dashboard/src/campaigns/routes.ts'
 import { domainRoutes } from '#dashboard/src/domains/routes.ts'
 import { messageRoutes } from '#dashboard/src/messages/routes.ts'
 import { keyRoutes } from '#dashboard/src/keys/routes.ts'
@@ -10,7 +11,7 @@ import { operatorRoute, rootRoute, startRoute, workspaceRoute } from '#dashboard
 const routeTree = rootRoute.addChildren([
   startRoute,
   galleryRoute,
-  workspaceRoute.addChildren([...domainRoutes, ...webhookRoutes, ...keyRoutes, ...messageRoutes]),
+  workspaceRoute.addChildren([...campaignRoutes, ...domainRoutes, ...webhookRoutes, ...keyRoutes, ...messageRoutes]),
   operatorRoute.addChildren([]),
 ])
 

@@ -22,7 +22,7 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   audiences: ['/public/audiences'],
   imports: ['/public/contacts/imports'],
   domains: ['/public/domains', '/public/attention', '/public/checklist', '/public/dmarc', '/public/bimi'],
-  campaigns: ['/public/campaigns'],
+  campaigns: ['/public/campaigns', '/public/statistics'],
   automations: ['/public/automations'],
   templates: ['/templates'],
   webhooks: ['/public/webhooks'],

@@ -1,3 +1,4 @@
+import { campaigns } from './campaigns.ts'
 import { domains } from './domains.ts'
 import { mailView } from './mail-view.ts'
 import { messages } from './messages.ts'
@@ -9,4 +10,4 @@ import { shell } from './shell.ts'
 import { ui } from './ui.ts'
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
-export const de: Texts = { messages, mailView, domains, session, shell, ui, secrets, keys, webhooks }
+export const de: Texts = { campaigns, messages, mailView, domains, session, shell, ui, secrets, keys, webhooks }

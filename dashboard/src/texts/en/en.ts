@@ -3,6 +3,7 @@
  * the compiler checks. A text with a value in it is a function.
  */
 import { ENGLISH_UI_TEXTS as ui } from '#dashboard/src/ui/ui-texts.ts'
+import { campaigns } from './campaigns.ts'
 import { domains } from './domains.ts'
 import { mailView } from './mail-view.ts'
 import { messages } from './messages.ts'
@@ -12,6 +13,6 @@ import { keys } from './keys.ts'
 import { webhooks } from './webhooks.ts'
 import { shell } from './shell.ts'
 
-export const en = { messages, mailView, domains, session, shell, ui, secrets, keys, webhooks }
+export const en = { campaigns, messages, mailView, domains, session, shell, ui, secrets, keys, webhooks }
 
 export type Texts = typeof en
