@@ -207,8 +207,10 @@ dashboard/src/webhooks: dashboard/src/api dashboard/src/session dashboard/src/sh
   dashboard/src/texts dashboard/src/ui
 dashboard/src/campaigns: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
+dashboard/src/inbox: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
+  dashboard/src/texts dashboard/src/ui
 dashboard/src/ui-gallery: dashboard/src/shell dashboard/src/ui/gallery
-dashboard/src: dashboard/src/campaigns dashboard/src/domains dashboard/src/keys dashboard/src/messages dashboard/src/shell dashboard/src/ui
+dashboard/src: dashboard/src/inbox dashboard/src/campaigns dashboard/src/domains dashboard/src/keys dashboard/src/messages dashboard/src/shell dashboard/src/ui
   dashboard/src/ui-gallery dashboard/src/webhooks
 `)
 

@@ -73,6 +73,18 @@ describe('captured emails', () => {
     assert.strictEqual((await call('GET', '')).body['data']?.['total'], 0)
   })
 
+  it('finds them by a part of the recipient, the sender or the subject', async () => {
+    const id = await capture(Buffer.from(RAW))
+    const found = async (search: string) =>
+      listOf((await call('GET', `?search=${encodeURIComponent(search)}`)).body['data']?.['emails']).map(
+        (one) => one['id'],
+      )
+    for (const text of ['YOUR CODE', 'ann@capture', 'sender.example']) assert.deepEqual(await found(text), [id], text)
+    for (const text of ['code%', '_our code', 'nothing']) assert.deepEqual(await found(text), [], text)
+    assert.strictEqual((await call('GET', '?search=')).status, 400)
+    await call('DELETE', '')
+  })
+
   it('downloads the message byte for byte', async () => {
     const raw = Buffer.from(`${RAW}\xff`, 'latin1')
     const id = await capture(raw)

@@ -68,15 +68,23 @@ const list = route({
   method: 'GET',
   paths: ['/public/emails/captured'],
   access: 'any',
-  query: paging,
+  query: paging.extend({
+    search: z
+      .string()
+      .trim()
+      .min(1, 'is empty')
+      .max(998, 'is too long')
+      .optional()
+      .meta({ description: 'a part of the recipient, the From header or the subject; case does not matter' }),
+  }),
   status: 200,
   response: pagedList('emails', capturedSummarySchema),
-  errors: [],
+  errors: ['VALIDATION_ERROR'],
   handle: async (ctx, request) => {
-    const { caller } = request
+    const { caller, query } = request
     const page = openPage(ctx, 'get-captured-emails', request)
     if (isRefusal(page)) return page
-    const found = await listCaptured(ctx.db, caller.workspaceId, page)
+    const found = await listCaptured(ctx.db, caller.workspaceId, page, query.search ?? null)
     return {
       body: {
         success: true,

@@ -7296,6 +7296,8 @@ export class Mailstead {
       readonly limit?: number
       /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
       readonly cursor?: string
+      /** a part of the recipient, the From header or the subject; case does not matter */
+      readonly search?: string
     }
   } = {}, options?: CallOptions): Promise<GetCapturedEmailsAnswer> {
     return this.#transport.call({ method: 'GET', path: '/api/v1/public/emails/captured' }, input, options)

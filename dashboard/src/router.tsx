@@ -5,13 +5,21 @@ import { domainRoutes } from '#dashboard/src/domains/routes.ts'
 import { messageRoutes } from '#dashboard/src/messages/routes.ts'
 import { keyRoutes } from '#dashboard/src/keys/routes.ts'
 import { webhookRoutes } from '#dashboard/src/webhooks/routes.ts'
+import { inboxRoutes } from '#dashboard/src/inbox/routes.ts'
 import { galleryRoute } from '#dashboard/src/ui-gallery/routes.ts'
 import { operatorRoute, rootRoute, startRoute, workspaceRoute } from '#dashboard/src/shell/routes.tsx'
 
 const routeTree = rootRoute.addChildren([
   startRoute,
   galleryRoute,
-  workspaceRoute.addChildren([...campaignRoutes, ...domainRoutes, ...webhookRoutes, ...keyRoutes, ...messageRoutes]),
+  workspaceRoute.addChildren([
+    ...campaignRoutes,
+    ...domainRoutes,
+    ...webhookRoutes,
+    ...keyRoutes,
+    ...messageRoutes,
+    ...inboxRoutes,
+  ]),
   operatorRoute.addChildren([]),
 ])
 

@@ -127,16 +127,30 @@ export interface CapturedEntry extends InboxEntry {
   readonly size: number
 }
 
-/** Mail captured from a workspace's messages, newest first. */
-export function listCaptured(db: Queryable, workspaceId: string, page: PageRequest): Promise<Page<CapturedEntry>> {
+/**
+ * Mail captured from a workspace's messages, newest first; with `search`, mail whose recipient, From or subject contains
+ * it. At most a week of mail is examined.
+ */
+export function listCaptured(
+  db: Queryable,
+  workspaceId: string,
+  page: PageRequest,
+  search: string | null = null,
+): Promise<Page<CapturedEntry>> {
   return readPage(
     db,
     {
       columns: `${COLUMNS}, octet_length(raw) AS size`,
       from: 'sandbox_inbox',
-      where: 'workspace_id = $1',
+      where: `
+        workspace_id = $1
+        AND (
+          $2::text IS NULL
+          OR strpos(lower(concat_ws(E'\\n', rcpt_to, header_from, subject)), lower($2)) > 0
+        )
+      `,
       order: newestFirst(),
-      values: [workspaceId],
+      values: [workspaceId, search],
     },
     page,
   )

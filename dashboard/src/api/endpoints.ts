@@ -8573,6 +8573,8 @@ export const getCapturedEmails: Endpoint<{
       readonly limit?: number
       /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
       readonly cursor?: string
+      /** a part of the recipient, the From header or the subject; case does not matter */
+      readonly search?: string
     }
   }, GetCapturedEmailsAnswer> = {
   method: 'GET',

@@ -2,6 +2,7 @@ import { campaigns } from './campaigns.ts'
 import { domains } from './domains.ts'
 import { mailView } from './mail-view.ts'
 import { messages } from './messages.ts'
+import { inbox } from './inbox.ts'
 import { session } from './session.ts'
 import { secrets } from './secrets.ts'
 import { keys } from './keys.ts'
@@ -10,4 +11,4 @@ import { shell } from './shell.ts'
 import { ui } from './ui.ts'
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
-export const de: Texts = { campaigns, messages, mailView, domains, session, shell, ui, secrets, keys, webhooks }
+export const de: Texts = { inbox, campaigns, messages, mailView, domains, session, shell, ui, secrets, keys, webhooks }

@@ -7,12 +7,13 @@ import { campaigns } from './campaigns.ts'
 import { domains } from './domains.ts'
 import { mailView } from './mail-view.ts'
 import { messages } from './messages.ts'
+import { inbox } from './inbox.ts'
 import { session } from './session.ts'
 import { secrets } from './secrets.ts'
 import { keys } from './keys.ts'
 import { webhooks } from './webhooks.ts'
 import { shell } from './shell.ts'
 
-export const en = { campaigns, messages, mailView, domains, session, shell, ui, secrets, keys, webhooks }
+export const en = { inbox, campaigns, messages, mailView, domains, session, shell, ui, secrets, keys, webhooks }
 
 export type Texts = typeof en
