@@ -209,8 +209,13 @@ dashboard/src/campaigns: dashboard/src/api dashboard/src/session dashboard/src/s
   dashboard/src/texts dashboard/src/ui
 dashboard/src/inbox: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
+dashboard/src/smtp: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
+  dashboard/src/texts dashboard/src/ui
+dashboard/src/accounts: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
+  dashboard/src/texts dashboard/src/ui
 dashboard/src/ui-gallery: dashboard/src/shell dashboard/src/ui/gallery
-dashboard/src: dashboard/src/inbox dashboard/src/campaigns dashboard/src/domains dashboard/src/keys dashboard/src/messages dashboard/src/shell dashboard/src/ui
+dashboard/src: dashboard/src/accounts dashboard/src/campaigns dashboard/src/domains dashboard/src/inbox
+  dashboard/src/keys dashboard/src/messages dashboard/src/shell dashboard/src/smtp dashboard/src/ui
   dashboard/src/ui-gallery dashboard/src/webhooks
 `)
 

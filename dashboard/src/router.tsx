@@ -6,6 +6,8 @@ import { messageRoutes } from '#dashboard/src/messages/routes.ts'
 import { keyRoutes } from '#dashboard/src/keys/routes.ts'
 import { webhookRoutes } from '#dashboard/src/webhooks/routes.ts'
 import { inboxRoutes } from '#dashboard/src/inbox/routes.ts'
+import { smtpRoutes } from '#dashboard/src/smtp/routes.ts'
+import { accountRoutes } from '#dashboard/src/accounts/routes.ts'
 import { galleryRoute } from '#dashboard/src/ui-gallery/routes.ts'
 import { operatorRoute, rootRoute, startRoute, workspaceRoute } from '#dashboard/src/shell/routes.tsx'
 
@@ -15,6 +17,8 @@ const routeTree = rootRoute.addChildren([
   workspaceRoute.addChildren([
     ...campaignRoutes,
     ...domainRoutes,
+    ...accountRoutes,
+    ...smtpRoutes,
     ...webhookRoutes,
     ...keyRoutes,
     ...messageRoutes,

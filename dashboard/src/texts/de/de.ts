@@ -7,8 +7,24 @@ import { session } from './session.ts'
 import { secrets } from './secrets.ts'
 import { keys } from './keys.ts'
 import { webhooks } from './webhooks.ts'
+import { smtp } from './smtp.ts'
+import { accounts } from './accounts.ts'
 import { shell } from './shell.ts'
 import { ui } from './ui.ts'
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
-export const de: Texts = { inbox, campaigns, messages, mailView, domains, session, shell, ui, secrets, keys, webhooks }
+export const de: Texts = {
+  inbox,
+  campaigns,
+  messages,
+  mailView,
+  domains,
+  session,
+  shell,
+  ui,
+  secrets,
+  keys,
+  webhooks,
+  smtp,
+  accounts,
+}

@@ -12,8 +12,24 @@ import { session } from './session.ts'
 import { secrets } from './secrets.ts'
 import { keys } from './keys.ts'
 import { webhooks } from './webhooks.ts'
+import { smtp } from './smtp.ts'
+import { accounts } from './accounts.ts'
 import { shell } from './shell.ts'
 
-export const en = { inbox, campaigns, messages, mailView, domains, session, shell, ui, secrets, keys, webhooks }
+export const en = {
+  inbox,
+  campaigns,
+  messages,
+  mailView,
+  domains,
+  session,
+  shell,
+  ui,
+  secrets,
+  keys,
+  webhooks,
+  smtp,
+  accounts,
+}
 
 export type Texts = typeof en
