@@ -42,6 +42,10 @@ const contentSchema = z.object({
   text: nullableText,
   format: z.enum(FORMATS),
   sample_data: z.record(z.string(), z.unknown()).nullable(),
+  document: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .meta({ description: 'what the block editor made the body from; null if the body is written as code' }),
   partials: z.array(z.object({ name: z.string(), version: z.int().min(1) })),
   version: z.int().min(1),
   created_at: timestamp,
@@ -225,6 +229,7 @@ function presentContent({
   text: part,
   format,
   sampleData,
+  document,
   partials,
   version,
   createdAt,
@@ -239,6 +244,7 @@ function presentContent({
     text: part,
     format,
     sample_data: sampleData,
+    document,
     partials: Object.entries(partials).map(([partial, partialVersion]) => ({ name: partial, version: partialVersion })),
     version: version,
     created_at: created,

@@ -4736,6 +4736,8 @@ export type ListTemplatesAnswer = {
       readonly format: "html" | "text" | "mjml"
       /** variables for previews */
       readonly sample_data: Readonly<Record<string, unknown>> | null
+      /** what the block editor made the body from; null if the body is written as code */
+      readonly document: Readonly<Record<string, unknown>> | null
       /** the partials: pieces that several templates share */
       readonly partials: readonly {
         /** the name */
@@ -4805,6 +4807,8 @@ export type ListTemplateVersionsAnswer = {
       readonly format: "html" | "text" | "mjml"
       /** variables for previews */
       readonly sample_data: Readonly<Record<string, unknown>> | null
+      /** what the block editor made the body from; null if the body is written as code */
+      readonly document: Readonly<Record<string, unknown>> | null
       /** the partials: pieces that several templates share */
       readonly partials: readonly {
         /** the name */
@@ -5841,6 +5845,8 @@ export type SavedTemplate = {
     readonly format: "html" | "text" | "mjml"
     /** variables for previews */
     readonly sample_data: Readonly<Record<string, unknown>> | null
+    /** what the block editor made the body from; null if the body is written as code */
+    readonly document: Readonly<Record<string, unknown>> | null
     /** the partials: pieces that several templates share */
     readonly partials: readonly {
       /** the name */
@@ -5909,6 +5915,8 @@ export type SaveTemplateBody = {
   readonly description?: string | null
   /** a word of yours to group templates by */
   readonly category?: string | null
+  /** the document of the block editor that `body` was made from; another body without it removes it */
+  readonly document?: Readonly<Record<string, unknown>> | null
 }
 
 export type ScheduleCampaignBody = {
@@ -6292,6 +6300,8 @@ export type TemplateAnswer = {
     readonly format: "html" | "text" | "mjml"
     /** variables for previews */
     readonly sample_data: Readonly<Record<string, unknown>> | null
+    /** what the block editor made the body from; null if the body is written as code */
+    readonly document: Readonly<Record<string, unknown>> | null
     /** the partials: pieces that several templates share */
     readonly partials: readonly {
       /** the name */
@@ -6433,6 +6443,8 @@ export type TemplateVersionAnswer = {
     readonly format: "html" | "text" | "mjml"
     /** variables for previews */
     readonly sample_data: Readonly<Record<string, unknown>> | null
+    /** what the block editor made the body from; null if the body is written as code */
+    readonly document: Readonly<Record<string, unknown>> | null
     /** the partials: pieces that several templates share */
     readonly partials: readonly {
       /** the name */

@@ -51,6 +51,26 @@ describe('stored templates', () => {
     return result.template
   }
 
+  it('keep the document of the block editor with the body that was made from it', async () => {
+    const document = { blocks: [{ text: 'Hello' }] }
+    const body = '<p>blocks</p>'
+    const { id, document: stored } = await saved(mine, { body, document })
+    assert.deepEqual(stored, document)
+    const renamed = await saved(mine, { id, body, name: 'Other' })
+    assert.deepEqual(renamed.document, document)
+    const code = await saved(mine, { id, body: '<p>code</p>' })
+    assert.isNull(code.document)
+    const again = await saved(mine, { id, body, document })
+    assert.deepEqual(again.document, document)
+    const cleared = await saved(mine, { id, body, document: null })
+    assert.isNull(cleared.document)
+    const { items } = await listVersions(db, mine, id, { page: 1, limit: 10 })
+    assert.deepEqual(
+      items.map((version) => version.document),
+      [null, document, null, document, document],
+    )
+  })
+
   it('are saved and found', async () => {
     const template = await saved(mine, { description: 'for new ones', category: 'onboarding' })
     assert.deepEqual(
@@ -63,6 +83,7 @@ describe('stored templates', () => {
         text: null,
         format: 'html',
         sampleData: null,
+        document: null,
         partials: {},
         description: 'for new ones',
         category: 'onboarding',
@@ -88,6 +109,7 @@ describe('stored templates', () => {
         text: null,
         format: 'text',
         sampleData: null,
+        document: null,
         partials: {},
         description: 'old',
         category: null,
@@ -200,6 +222,9 @@ describe('stored templates', () => {
     ['an invalid id', { id: 'x' }],
     ['an unknown format', { format: 'pdf' }],
     ['sample data that is a list', { sample_data: [1] }],
+    ['a document that is a list', { document: [] }],
+    ['NUL in a document', { document: { a: '\0' } }],
+    ['a document that is too large', { document: { a: 'x'.repeat(200_001) } }],
     ['NUL in sample data', { sample_data: { a: '\0' } }],
     ['sample data that is too large', { sample_data: { a: 'x'.repeat(100_001) } }],
     ['NUL in the text', { text: '\0' }],

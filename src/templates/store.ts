@@ -28,6 +28,8 @@ export interface Template {
   readonly description: string | null
   readonly category: string | null
   readonly sampleData: Readonly<Record<string, unknown>> | null
+  /** What the block editor made the body from; null if the body is written as code. */
+  readonly document: Readonly<Record<string, unknown>> | null
   readonly partials: PartialVersions
   readonly version: number
   readonly createdAt: Date
@@ -47,19 +49,21 @@ const textWithoutNul = (max: number): z.ZodString =>
     .max(max)
     .regex(/^[^\0]*$/, 'must not contain NUL')
 const MAX_SAMPLE_DATA_CHARS = 100_000
+const MAX_DOCUMENT_CHARS = 200_000
 const format = z.enum(FORMATS).nullish().meta({ description: 'detected when omitted' })
-const sampleDataField = z
-  .record(z.string(), z.unknown())
-  .nullish()
-  .refine(
-    (data) => isStorable(data),
-    `must be an object of at most ${MAX_SAMPLE_DATA_CHARS} characters as JSON, without NUL`,
-  )
+const sampleDataField = jsonField(MAX_SAMPLE_DATA_CHARS)
 
-function isStorable(data: unknown): boolean {
+function jsonField(max: number) {
+  return z
+    .record(z.string(), z.unknown())
+    .nullish()
+    .refine((data) => isStorable(data, max), `must be an object of at most ${max} characters as JSON, without NUL`)
+}
+
+function isStorable(data: unknown, max: number): boolean {
   try {
     const text = JSON.stringify(data ?? null)
-    return text.length <= MAX_SAMPLE_DATA_CHARS && !text.includes('\\u0000')
+    return text.length <= max && !text.includes('\\u0000')
   } catch {
     return false // nested too deeply
   }
@@ -83,6 +87,9 @@ export const templateFields = z.object({
   ...authoredFields,
   description: textWithoutNul(2000).nullish(),
   category: singleLine(255).nullish(),
+  document: jsonField(MAX_DOCUMENT_CHARS).meta({
+    description: 'the document of the block editor that `body` was made from; another body without it removes it',
+  }),
 })
 
 export type TemplateFields = z.output<typeof templateFields>
@@ -100,7 +107,7 @@ export interface SaveTemplateDeps {
 }
 
 export const CONTENT_COLUMNS = sql`
-  name, subject, body, text_body AS text, format, sample_data AS "sampleData", partials, version
+  name, subject, body, text_body AS text, format, sample_data AS "sampleData", document, partials, version
 `
 const COLUMNS = `id, ${CONTENT_COLUMNS}, description, category, created_at AS "createdAt", updated_at AS "updatedAt"`
 const FIND = `SELECT ${COLUMNS} FROM templates WHERE id = $1 AND workspace_id = $2`
@@ -165,7 +172,7 @@ async function trySave(
 const LOCK = 'SELECT text_body AS text FROM templates WHERE id = $1 AND workspace_id = $2 FOR UPDATE'
 
 function columnValues(fields: TemplateFields, compiled: CompiledTemplate, partials: PartialVersions): unknown[] {
-  const { name, subject, body, text, description, category, sample_data: sampleData } = fields
+  const { name, subject, body, text, description, category, sample_data: sampleData, document } = fields
   return [
     name,
     subject,
@@ -177,12 +184,13 @@ function columnValues(fields: TemplateFields, compiled: CompiledTemplate, partia
     json(sampleData),
     description ?? null,
     category ?? null,
+    json(document),
   ]
 }
 
 /** Which optional fields the request contains. */
-function presenceFlags({ sample_data: sampleData, description, category }: TemplateFields): boolean[] {
-  return [sampleData !== undefined, description !== undefined, category !== undefined]
+function presenceFlags({ sample_data: sampleData, description, category, document }: TemplateFields): boolean[] {
+  return [sampleData, description, category, document].map((value) => value !== undefined)
 }
 
 function json(value: unknown): string | null {
@@ -202,9 +210,9 @@ export function compiledColumns(
 const INSERT = sql`
   INSERT INTO templates (
     id, workspace_id, name, subject, body, text_body, format, finished, finished_text, partials, sample_data,
-    description, category
+    description, category, document
   )
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
   RETURNING *
 `
 
@@ -218,9 +226,11 @@ const UPDATE = sql`
     finished = $8,
     finished_text = $9,
     partials = $10,
-    sample_data = CASE WHEN $14 THEN $11::jsonb ELSE sample_data END,
-    description = CASE WHEN $15 THEN $12 ELSE description END,
-    category = CASE WHEN $16 THEN $13 ELSE category END,
+    sample_data = CASE WHEN $15 THEN $11::jsonb ELSE sample_data END,
+    description = CASE WHEN $16 THEN $12 ELSE description END,
+    category = CASE WHEN $17 THEN $13 ELSE category END,
+    -- a document does not describe another body
+    document = CASE WHEN $18 THEN $14::jsonb WHEN body = $5 THEN document END,
     version = version + 1,
     updated_at = now()
   WHERE id = $1 AND workspace_id = $2
@@ -235,10 +245,10 @@ export const withVersionInsert = (save: string): string => sql`
   version_row AS (
     INSERT INTO template_versions (
       template_id, version, workspace_id, name, subject, body, created_at, format, text_body, finished, finished_text,
-      sample_data, partials
+      sample_data, partials, document
     )
     SELECT id, version, workspace_id, name, subject, body, updated_at, format, text_body, finished, finished_text,
-      sample_data, partials
+      sample_data, partials, document
     FROM saved
   )
   SELECT ${COLUMNS}

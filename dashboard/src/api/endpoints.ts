@@ -5567,6 +5567,8 @@ export type ListTemplatesAnswer = {
       readonly format: "html" | "text" | "mjml"
       /** variables for previews */
       readonly sample_data: Readonly<Record<string, unknown>> | null
+      /** what the block editor made the body from; null if the body is written as code */
+      readonly document: Readonly<Record<string, unknown>> | null
       /** the partials: pieces that several templates share */
       readonly partials: readonly {
         /** the name */
@@ -5636,6 +5638,8 @@ export type ListTemplateVersionsAnswer = {
       readonly format: "html" | "text" | "mjml"
       /** variables for previews */
       readonly sample_data: Readonly<Record<string, unknown>> | null
+      /** what the block editor made the body from; null if the body is written as code */
+      readonly document: Readonly<Record<string, unknown>> | null
       /** the partials: pieces that several templates share */
       readonly partials: readonly {
         /** the name */
@@ -7062,6 +7066,8 @@ export type SavedTemplate = {
     readonly format: "html" | "text" | "mjml"
     /** variables for previews */
     readonly sample_data: Readonly<Record<string, unknown>> | null
+    /** what the block editor made the body from; null if the body is written as code */
+    readonly document: Readonly<Record<string, unknown>> | null
     /** the partials: pieces that several templates share */
     readonly partials: readonly {
       /** the name */
@@ -7130,6 +7136,8 @@ export type SaveTemplateBody = {
   readonly description?: string | null
   /** a word of yours to group templates by */
   readonly category?: string | null
+  /** the document of the block editor that `body` was made from; another body without it removes it */
+  readonly document?: Readonly<Record<string, unknown>> | null
 }
 
 export type ScheduleCampaignBody = {
@@ -7655,6 +7663,8 @@ export type TemplateAnswer = {
     readonly format: "html" | "text" | "mjml"
     /** variables for previews */
     readonly sample_data: Readonly<Record<string, unknown>> | null
+    /** what the block editor made the body from; null if the body is written as code */
+    readonly document: Readonly<Record<string, unknown>> | null
     /** the partials: pieces that several templates share */
     readonly partials: readonly {
       /** the name */
@@ -7796,6 +7806,8 @@ export type TemplateVersionAnswer = {
     readonly format: "html" | "text" | "mjml"
     /** variables for previews */
     readonly sample_data: Readonly<Record<string, unknown>> | null
+    /** what the block editor made the body from; null if the body is written as code */
+    readonly document: Readonly<Record<string, unknown>> | null
     /** the partials: pieces that several templates share */
     readonly partials: readonly {
       /** the name */
