@@ -10,6 +10,7 @@ import { smtpRoutes } from '#dashboard/src/smtp/routes.ts'
 import { accountRoutes } from '#dashboard/src/accounts/routes.ts'
 import { galleryRoute } from '#dashboard/src/ui-gallery/routes.ts'
 import { operatorRoute, rootRoute, startRoute, workspaceRoute } from '#dashboard/src/shell/routes.tsx'
+import { templateRoutes } from '#dashboard/src/templates/routes.ts'
 
 const routeTree = rootRoute.addChildren([
   startRoute,
@@ -23,6 +24,7 @@ const routeTree = rootRoute.addChildren([
     ...keyRoutes,
     ...messageRoutes,
     ...inboxRoutes,
+    ...templateRoutes,
   ]),
   operatorRoute.addChildren([]),
 ])

@@ -10,6 +10,7 @@ import { webhooks } from './webhooks.ts'
 import { smtp } from './smtp.ts'
 import { accounts } from './accounts.ts'
 import { shell } from './shell.ts'
+import { templates } from './templates.ts'
 import { ui } from './ui.ts'
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
@@ -21,6 +22,7 @@ export const de: Texts = {
   domains,
   session,
   shell,
+  templates,
   ui,
   secrets,
   keys,

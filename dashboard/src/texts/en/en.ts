@@ -15,6 +15,7 @@ import { webhooks } from './webhooks.ts'
 import { smtp } from './smtp.ts'
 import { accounts } from './accounts.ts'
 import { shell } from './shell.ts'
+import { templates } from './templates.ts'
 
 export const en = {
   inbox,
@@ -24,6 +25,7 @@ export const en = {
   domains,
   session,
   shell,
+  templates,
   ui,
   secrets,
   keys,
