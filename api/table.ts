@@ -80,6 +80,7 @@ import { TEMPLATE_DIFFERENCE_ROUTES } from '#api/routes/template-differences.ts'
 import { TEMPLATE_PARTIAL_ROUTES } from '#api/routes/template-partials.ts'
 import { TEMPLATE_PREVIEW_ROUTES } from '#api/routes/template-previews.ts'
 import { TEMPLATE_ROUTES } from '#api/routes/templates.ts'
+import { DMARC_ROUTES } from '#api/routes/dmarc-reports.ts'
 import { TLS_REPORT_ROUTES } from '#api/routes/tls-reports.ts'
 import { WEBHOOK_LOG_ROUTES } from '#api/routes/webhook-log.ts'
 import { WEBHOOK_ROUTES } from '#api/routes/webhooks.ts'
@@ -127,6 +128,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...CAMPAIGN_RECIPIENT_ROUTES,
   campaignPreview,
   ...DOMAIN_ROUTES,
+  ...DMARC_ROUTES,
   ...API_KEY_ROUTES,
   ...ACCOUNT_ROUTES,
   ...OAUTH_ROUTES,

@@ -33,6 +33,7 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: 'workspace', summary: 'create, list, suspend, pause, resume and delete workspaces' },
   { name: 'user', summary: 'create, invite, list, disable and delete the people who sign in' },
   { name: 'key', summary: 'create, list and deactivate API keys' },
+  { name: 'dmarc', summary: 'show DMARC reports about sending domains: sources, results, next steps' },
   { name: 'domain', summary: 'add, verify, list and remove sending domains, rotate their DKIM keys' },
   { name: 'certificate', summary: 'list, request and renew the certificates of the web and SMTP servers' },
   { name: 'node', summary: 'list, drain, undrain and forget the nodes of the installation' },

@@ -62,7 +62,7 @@ src/subscribe: config src src/contacts src/crypto src/mail src/messages src/net 
   src/rate-limits src/stores
 src/report-arrivals: src src/crypto src/net src/platform src/rate-limits src/stores
 src/tls-reports: src src/domains src/mail src/messages src/net src/platform src/report-arrivals src/stores
-src/dmarc: src/events src/platform src/report-arrivals src/stores
+src/dmarc: config src/domains src/events src/platform src/report-arrivals src/stores
 src/tracking: config src src/concurrency src/contacts src/crypto src/domains src/events src/mail src/messages src/net
   src/platform src/queue src/stores src/suppression
 src/statistics: src src/events src/platform src/stores src/suppression src/tracking
@@ -113,21 +113,19 @@ api/pages: api/http src/people src/platform src/subscribe src/tracking
 api/sending: api/http src/auth src/mail src/messages src/net src/platform src/providers src/queue src/stores
   src/submission src/templates src/workspaces
 api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns
-  src/change-stream src/concurrency src/contacts src/deliverability src/doctor src/domains src/egress src/events
-  src/imports src/inbound-mail src/mail src/messages src/metrics src/net src/operator src/people src/platform
-  src/privacy src/providers src/queue src/retention src/sandbox src/segments src/shaping src/statistics src/stores
-  src/subscribe
-  src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
+  src/change-stream src/concurrency src/contacts src/deliverability src/dmarc src/doctor src/domains src/egress
+  src/events src/imports src/inbound-mail src/mail src/messages src/metrics src/net src/operator src/people
+  src/platform src/privacy src/providers src/queue src/retention src/sandbox src/segments src/shaping src/statistics
+  src/stores src/subscribe src/suppression src/templates src/tls-reports src/tracking src/webhooks src/workspaces
 api: api/http api/routes config src src/auth src/certificates src/change-stream src/concurrency src/contacts src/events
   src/messages src/net src/operator src/people src/platform src/rate-limits src/stores src/templates src/traces
   src/tracking
 
 # process: worker
-worker: config src src/automations src/campaigns src/certificates src/concurrency src/contacts src/domains
-  src/egress
-  src/events src/going-live src/imports src/inbound-mail src/messages src/metrics src/net src/operator src/people
-  src/platform src/privacy src/providers src/queue src/retention src/scoring src/statistics src/stores src/suppression
-  src/templates src/tls-reports src/traces src/tracking src/webhooks src/workspaces
+worker: config src src/automations src/campaigns src/certificates src/concurrency src/contacts src/dmarc src/domains
+  src/egress src/events src/going-live src/imports src/inbound-mail src/messages src/metrics src/net src/operator
+  src/people src/platform src/privacy src/providers src/queue src/retention src/scoring src/statistics src/stores
+  src/suppression src/templates src/tls-reports src/traces src/tracking src/webhooks src/workspaces
 
 # command line
 bin/terminal:
@@ -157,12 +155,12 @@ test/support: api api/http api/openapi bin/cli bin/supervisor config mta/deliver
 test: bin/supervisor config mta/classify src/platform test/support
 
 # commands
-bin/commands: api api/http api/routes bench bench/harness bin/backup bin/cli bin/doctor bin/egress bin/queue bin/service
-  bin/setup bin/supervisor bin/terminal config config/settings mta mta/classify mta/delivery mta/dry-run mta/egress
-  mta/inbound src src/auth src/certificates src/crypto src/deliverability src/doctor src/domains src/egress
-  src/going-live src/mail src/messages src/net src/operator src/people src/platform src/providers src/queue
-  src/retention src/sandbox
-  src/shaping src/stores src/suppression src/tls-reports src/tracking src/workspaces test worker
+bin/commands: api api/http api/routes bench bench/harness bin/backup bin/cli bin/doctor bin/egress bin/queue
+  bin/service bin/setup bin/supervisor bin/terminal config config/settings mta mta/classify mta/delivery mta/dry-run
+  mta/egress mta/inbound src src/auth src/certificates src/crypto src/deliverability src/dmarc src/doctor src/domains
+  src/egress src/going-live src/mail src/messages src/net src/operator src/people src/platform src/providers src/queue
+  src/retention src/sandbox src/shaping src/stores src/suppression src/tls-reports src/tracking src/workspaces test
+  worker
 
 # main program
 bin: bin/cli bin/commands bin/supervisor bin/terminal config src/platform
@@ -195,7 +193,8 @@ dashboard/src/texts/en: dashboard/src/ui
 dashboard/src/texts/de: dashboard/src/texts/en dashboard/src/ui
 dashboard/src/texts: dashboard/src/texts/de dashboard/src/texts/en
 dashboard/src/session: dashboard/src/api dashboard/src/texts dashboard/src/ui
-dashboard/src/shell: dashboard/src/api dashboard/src/session dashboard/src/texts dashboard/src/texts/en dashboard/src/ui
+dashboard/src/shell: dashboard/src/api dashboard/src/session dashboard/src/texts dashboard/src/texts/en
+  dashboard/src/ui
 dashboard/src/shared: dashboard/src/api dashboard/src/texts dashboard/src/ui
 dashboard/src/domains: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui

@@ -17,6 +17,7 @@ import { createCampaignRound, createCampaignStartRound } from './campaigns.ts'
 import { createCertificateRound } from './certificates.ts'
 import { createDeadLeaseRound } from './dead-leases.ts'
 import { createDkimZoneRound, createKeyScheduleRound } from './dkim-zone.ts'
+import { createSourceNameRound } from './dmarc.ts'
 import { createDomainCheckRound, createDomainRemovalRound, createRegistrationRound } from './domains.ts'
 import { createSourceCheckRound } from './egress.ts'
 import { createErasureRound } from './erasures.ts'
@@ -133,6 +134,7 @@ export const LOOPS: readonly LoopRow[] = [
   { name: 'pending suppressions', everyMs: 5 * MINUTE, createRound: createPendingSuppressionRound },
   { name: 'webhook removal', isBulk: true, everyMs: 1 * MINUTE, createRound: (ctx) => () => removeDeleted(ctx.db) },
   { name: 'TLS reports', everyMs: scaled(5 * MINUTE, 1 * SECOND), createRound: createTlsReportRound },
+  { name: 'DMARC source names', everyMs: scaled(30 * SECOND, 1 * SECOND), createRound: createSourceNameRound },
   { name: 'housekeeping', isBulk: true, everyMs: 10 * MINUTE, createRound: createHousekeepingRound },
   { name: 'erasures', isBulk: true, everyMs: 2 * SECOND, createRound: createErasureRound },
   { name: 'partition drops', everyMs: 10 * MINUTE, createRound: createPartitionDropRound },

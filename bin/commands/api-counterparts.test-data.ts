@@ -33,6 +33,9 @@ key list: admin-list-keys list-api-keys get-api-key
 key deactivate: admin-deactivate-key revoke-api-key
 key networks: change-api-key
 key prefix: - changes a setting of all machines
+dmarc show: get-dmarc-summary
+dmarc reports: list-dmarc-reports
+dmarc overview: admin-get-dmarc
 domain add: add-domain
 domain verify: verify-domain admin-trust-domain
 domain rotate: rotate-dkim

@@ -2036,6 +2036,159 @@ export type DmarcFailure = {
   readonly since: string
 }
 
+export type DmarcPolicy = {
+  /** the domain whose DMARC record applied */
+  readonly domain: string
+  /** the policy */
+  readonly p: "none" | "quarantine" | "reject"
+  /** the policy of subdomains; null: the same */
+  readonly sp: "none" | "quarantine" | "reject" | null
+  /** the percentage of failing mail that the policy applies to */
+  readonly pct: number
+}
+
+export type DmarcReport = {
+  /** identifies it in other calls */
+  readonly id: string
+  /** the domain name */
+  readonly domain: string
+  /** who reports, as the report says */
+  readonly organization: string
+  /** the id that the reporter gave it */
+  readonly report_id: string
+  /** the domain that DKIM or SPF proves; null: nothing proves it */
+  readonly signer: string | null
+  /** false: not verified, so it counts nowhere */
+  readonly is_counted: boolean
+  /** when the period of the report begins */
+  readonly begins_at: string
+  /** when the period of the report ends */
+  readonly ends_at: string
+  /** the policy that the reporter found */
+  readonly policy: DmarcPolicy
+  /** messages that it reports of this domain */
+  readonly messages: number
+  /** those that passed DMARC: DKIM or SPF is aligned with the domain in From */
+  readonly passed: number
+  /** those that did not */
+  readonly failed: number
+}
+
+export type DmarcSource = {
+  /** the IP address that sent the mail */
+  readonly address: string
+  /** its host name (PTR); null: none, or not looked up yet */
+  readonly name: string | null
+  /** false: the name does not lead back to the address */
+  readonly is_name_confirmed: boolean
+  /** the registered domain of a confirmed name */
+  readonly organization: string | null
+  /** this installation sends from that address */
+  readonly is_ours: boolean
+  /** messages in verified reports */
+  readonly messages: number
+  /** those that passed DMARC: DKIM or SPF is aligned with the domain in From */
+  readonly passed: number
+  /** those that did not */
+  readonly failed: number
+  /** those with an aligned DKIM signature */
+  readonly dkim_aligned: number
+  /** those with aligned SPF */
+  readonly spf_aligned: number
+  /** those that receivers treated as spam */
+  readonly quarantined: number
+  /** those that receivers refused */
+  readonly rejected: number
+  /** failed messages that the receiver knows were forwarded */
+  readonly forwarded: number
+  /** a domain that failed messages authenticate as */
+  readonly authenticated_as: string | null
+  /** domains in From, at most ten */
+  readonly header_from: readonly string[]
+  /** the first day in this period */
+  readonly first_day: string
+  /** the last day in this period */
+  readonly last_day: string
+  /** what to do about this source */
+  readonly next_step: {
+    /** a name of the case that does not change */
+    readonly code:
+      | "ours_failing"
+      | "passing"
+      | "spf_only"
+      | "forwarded"
+      | "forwarded_failing"
+      | "partly_failing"
+      | "unaligned"
+      | "rejected"
+      | "unknown_sender"
+    /** what to do */
+    readonly text: string
+    /** where the guide explains it */
+    readonly url: string
+  }
+}
+
+export type DmarcSummary = {
+  /** the domain name */
+  readonly domain: string
+  /** the id of the domain */
+  readonly domain_id: string
+  /** the first day of the period */
+  readonly from: string
+  /** the last day of the period */
+  readonly to: string
+  /** what rua in the DMARC record must name */
+  readonly report_address: string
+  /** from the newest verified report; null: there is none */
+  readonly policy: DmarcPolicy | null
+  /** verified reports in the period */
+  readonly reports: number
+  /** reports that nothing proves; they count nowhere else */
+  readonly unverified_reports: number
+  /** days with reports */
+  readonly days: number
+  /** of all sources */
+  readonly totals: {
+    /** messages in verified reports */
+    readonly messages: number
+    /** those that passed DMARC: DKIM or SPF is aligned with the domain in From */
+    readonly passed: number
+    /** those that did not */
+    readonly failed: number
+    /** those with an aligned DKIM signature */
+    readonly dkim_aligned: number
+    /** those with aligned SPF */
+    readonly spf_aligned: number
+    /** those that receivers treated as spam */
+    readonly quarantined: number
+    /** those that receivers refused */
+    readonly rejected: number
+  }
+  /** who reports, those with most messages first */
+  readonly reporters: readonly {
+    /** as the report names it */
+    readonly organization: string
+    /** the domain that proves the reports */
+    readonly signer: string
+    /** messages in its reports */
+    readonly messages: number
+  }[]
+  /** the sources with most messages */
+  readonly sources: readonly DmarcSource[]
+  /** all sources in the period */
+  readonly source_count: number
+  /** what to do about the policy of the domain */
+  readonly next_step: {
+    /** a name of the case that does not change */
+    readonly code: "no_reports" | "correct_sources" | "wait" | "raise" | "raise_percent" | "done"
+    /** what to do */
+    readonly text: string
+    /** where the guide explains it */
+    readonly url: string
+  }
+}
+
 export type DnsRecord = {
   /** the type of the record */
   readonly type: "TXT" | "MX" | "CNAME"
@@ -3787,6 +3940,22 @@ export type GetDeliverabilityAnswer = {
   }[]
 }
 
+export type GetDmarcSummaryAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: DmarcSummary
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type GetDomainsAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -4375,6 +4544,27 @@ export type ListCampaignRecipientsAnswer = {
     })[]
     /** the cursor of the next page; null on the last one */
     readonly next: string | null
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type ListDmarcReportsAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the reports, the newest first */
+    readonly reports: readonly DmarcReport[]
     /** only after a request with `cursor`: the cursor of the next page; null after the last one */
     readonly next_cursor?: string | null
   }
@@ -8720,6 +8910,51 @@ export class Mailstead {
     readonly body: CreateDomainKeyBody
   }, options?: CallOptions): Promise<CreateDomainKeyAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/api-keys/create' }, input, options)
+  }
+
+  /**
+   * Show what DMARC reports say about a domain, by source, with the next steps. Receivers report a day after it ends.
+   * Only reports whose author DKIM or SPF proves are counted. Needs an Admin key with the scope `domains:manage`. Open
+   * to people with the permission `domains:read`.
+   */
+  getDmarcSummary(input: {
+    readonly params: {
+      /** the id or the name of the domain */
+      readonly domainID: string
+    }
+    readonly query?: {
+      /** the first day, in UTC. By default 30 days before the last */
+      readonly from?: string
+      /** the last day, in UTC, which is included. By default today */
+      readonly to?: string
+      /** sources to list */
+      readonly limit?: number
+    }
+  }, options?: CallOptions): Promise<GetDmarcSummaryAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/domains/dmarc/{domainID}' }, input, options)
+  }
+
+  /**
+   * List the DMARC reports about a domain, newest first, also those that are not counted. Needs an Admin key with the
+   * scope `domains:manage`. Open to people with the permission `domains:read`.
+   */
+  listDmarcReports(input: {
+    readonly params: {
+      /** the id or the name of the domain */
+      readonly domainID: string
+    }
+    readonly query?: {
+      /** how many entries a page has at most */
+      readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+    }
+  }, options?: CallOptions): Promise<ListDmarcReportsAnswer> {
+    return this.#transport.call(
+      { method: 'GET', path: '/api/v1/public/domains/dmarc-reports/{domainID}' },
+      input,
+      options,
+    )
   }
 
   /**

@@ -13,7 +13,7 @@ import type { ReportedDomain } from './reported-domains.ts'
 const DAILY = 10
 
 /** Receivers apply the policy to none of these: they know that the mail was forwarded. */
-const FORWARDED = ['forwarded', 'mailing_list', 'trusted_forwarder'] as const
+export const FORWARDED = ['forwarded', 'mailing_list', 'trusted_forwarder'] as const
 
 const RAISE = sql`
   WITH failing AS (

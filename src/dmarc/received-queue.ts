@@ -1,10 +1,16 @@
 /** The queue of received DMARC aggregate reports. */
+import type { Config } from '#config/load.ts'
 import { createArrivalQueue, type ReportArrival } from '#src/report-arrivals/arrival-queue.ts'
 
 /** The local part of the address, at the bounce domain. */
 export const DMARC_REPORT_LOCAL = 'dmarc-reports'
 /** Of the mail. Receivers with very much mail send reports of some 100 KB, compressed. */
 export const MAX_DMARC_MAIL_OCTETS = 2 * 1024 * 1024
+
+/** What the DMARC records of domains name in `rua`. */
+export function dmarcReportAddress({ bounceDomain }: Pick<Config, 'bounceDomain'>): string {
+  return `${DMARC_REPORT_LOCAL}@${bounceDomain}`
+}
 
 export interface DmarcReportArrival extends ReportArrival {
   readonly mailFrom: string

@@ -6,8 +6,9 @@
 import type { Queryable } from '#src/stores/db.ts'
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { newId } from '#src/platform/id.ts'
+import { newestFirst, readUncounted, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { AggregateReport, ReportRecord } from './aggregate-report.ts'
+import type { AggregateReport, DmarcPolicy, ReportRecord } from './aggregate-report.ts'
 import type { DomainRecords } from './reported-domains.ts'
 
 export interface NewDmarcReport extends DomainRecords {
@@ -97,4 +98,65 @@ export function messagesOf(records: readonly ReportRecord[]): number {
     Number.MAX_SAFE_INTEGER,
     records.reduce((sum, { messages }) => sum + messages, 0),
   )
+}
+export interface StoredDmarcReport {
+  readonly id: string
+  readonly domain: string
+  readonly organization: string
+  readonly reportId: string
+  readonly signer: string
+  readonly beginsAt: Date
+  readonly endsAt: Date
+  readonly policyDomain: string
+  readonly policy: DmarcPolicy
+  readonly subdomainPolicy: DmarcPolicy | null
+  readonly percent: number
+  readonly messages: number
+  readonly passed: number
+}
+
+const COLUMNS = sql`
+  r.id, d.domain, r.organization, r.report_id AS "reportId", r.signer, r.begins_at AS "beginsAt", r.ends_at AS "endsAt",
+  r.policy_domain AS "policyDomain", r.policy, r.subdomain_policy AS "subdomainPolicy", r.percent,
+  r.messages::float8 AS messages, r.passed::float8 AS passed
+`
+
+/** The reports about one domain, the newest first. */
+export function listDmarcReports(
+  db: Queryable,
+  domainId: string,
+  page: Pick<PageRequest, 'limit' | 'at'>,
+): Promise<Page<StoredDmarcReport>> {
+  const listing = {
+    columns: COLUMNS,
+    from: 'dmarc_reports r',
+    joins: 'JOIN domains d ON d.id = r.domain_id',
+    where: 'r.domain_id = $1',
+    order: newestFirst('r.id'),
+    values: [domainId],
+  }
+  return readUncounted(db, listing, page)
+}
+
+/** The JSON form for the api and the command line. */
+export function serializeDmarcReport(one: StoredDmarcReport): Record<string, unknown> {
+  return {
+    id: one.id,
+    domain: one.domain,
+    organization: one.organization,
+    report_id: one.reportId,
+    signer: one.signer === '' ? null : one.signer,
+    is_counted: one.signer !== '',
+    begins_at: one.beginsAt.toISOString(),
+    ends_at: one.endsAt.toISOString(),
+    policy: {
+      domain: one.policyDomain,
+      p: one.policy,
+      sp: one.subdomainPolicy,
+      pct: one.percent,
+    },
+    messages: one.messages,
+    passed: one.passed,
+    failed: one.messages - one.passed,
+  }
 }

@@ -5,6 +5,7 @@ import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import type { Tenant, TestApi } from './api.ts'
 import { addPerson, addSignedIn } from './people.ts'
+import { addDmarcReports, DMARC_LIST } from './dmarc-samples.ts'
 import { createTenantObjects, firstIds, type TenantIds } from './tenant-objects.ts'
 
 /** Of the objects, and of the workspace. */
@@ -145,6 +146,7 @@ export const LISTS: readonly ListCase[] = [
   ),
   listCase('get-campaigns', '/public/campaigns', 'campaigns', { otherFilter: { status: 'draft' } }),
   listCase('get-domains', '/public/domains/get-domains', 'items'),
+  listCase('list-dmarc-reports', ...DMARC_LIST),
   listCase('list-api-keys', '/public/api-keys', 'keys', { otherFilter: { type: 'regular' } }),
   listCase('list-accounts', '/public/accounts', 'accounts'),
   listCase('list-suppressions', '/public/suppressions', 'suppressions', {
@@ -215,6 +217,7 @@ async function addParts(api: TestApi, tenant: Tenant, ids: TenantIds): Promise<v
       [newId(), workspaceId, ids.automation, ids.enrolment, now],
     )
   }
+  await addDmarcReports(api, workspaceId, ids.domain)
   await addRecipients(api, tenant, ids)
   await addOperatorRows(api, now)
   await api.db.query(

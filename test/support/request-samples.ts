@@ -3,6 +3,7 @@
  * the request. Every field that names an object must occur in a sample of its route, in each of its spellings;
  * tenants.test.ts checks this.
  */
+import { DOMAIN_SAMPLES } from './dmarc-samples.ts'
 import { INBOUND_SAMPLES } from './inbound-samples.ts'
 import type { TenantIds } from './tenant-objects.ts'
 
@@ -207,8 +208,7 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
   'resend-campaign': [byId('doneCampaign')],
   'list-campaign-recipients': [byId('doneCampaign')],
   'export-campaign-recipients': [byId('doneCampaign')],
-  'domain-status': [({ domain }) => ({ params: { domainID: domain } })],
-  'verify-domain': [({ domain }) => ({ params: { domainID: domain } })],
+  ...DOMAIN_SAMPLES,
   'delete-domain': [byId('domain')],
   'rotate-dkim': [byId('domain')],
   'create-domain-key': [

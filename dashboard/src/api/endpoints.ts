@@ -516,6 +516,29 @@ export type AdminGetDeliverabilityAnswer = {
   }[]
 }
 
+export type AdminGetDmarcAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the first day of the period */
+    readonly from: string
+    /** the last day of the period */
+    readonly to: string
+    /** how many sending domains there are, and how many the plan allows */
+    readonly domains: readonly DmarcDomain[]
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type AdminGetShapingAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -2970,6 +2993,31 @@ export type DkimKey = {
   readonly record_seen_at: string | null
 }
 
+export type DmarcDomain = {
+  /** the domain name */
+  readonly domain: string
+  /** the id of the domain */
+  readonly domain_id: string
+  /** the id of the workspace */
+  readonly workspace_id: string
+  /** different IP addresses */
+  readonly sources: number
+  /** messages in verified reports */
+  readonly messages: number
+  /** those that passed DMARC: DKIM or SPF is aligned with the domain in From */
+  readonly passed: number
+  /** those that did not */
+  readonly failed: number
+  /** those with an aligned DKIM signature */
+  readonly dkim_aligned: number
+  /** those with aligned SPF */
+  readonly spf_aligned: number
+  /** those that receivers treated as spam */
+  readonly quarantined: number
+  /** those that receivers refused */
+  readonly rejected: number
+}
+
 export type DmarcFailure = {
   /** the domain in From */
   readonly domain: string
@@ -2985,6 +3033,159 @@ export type DmarcFailure = {
   readonly reporter: string
   /** since when it fails */
   readonly since: string
+}
+
+export type DmarcPolicy = {
+  /** the domain whose DMARC record applied */
+  readonly domain: string
+  /** the policy */
+  readonly p: "none" | "quarantine" | "reject"
+  /** the policy of subdomains; null: the same */
+  readonly sp: "none" | "quarantine" | "reject" | null
+  /** the percentage of failing mail that the policy applies to */
+  readonly pct: number
+}
+
+export type DmarcReport = {
+  /** identifies it in other calls */
+  readonly id: string
+  /** the domain name */
+  readonly domain: string
+  /** who reports, as the report says */
+  readonly organization: string
+  /** the id that the reporter gave it */
+  readonly report_id: string
+  /** the domain that DKIM or SPF proves; null: nothing proves it */
+  readonly signer: string | null
+  /** false: not verified, so it counts nowhere */
+  readonly is_counted: boolean
+  /** when the period of the report begins */
+  readonly begins_at: string
+  /** when the period of the report ends */
+  readonly ends_at: string
+  /** the policy that the reporter found */
+  readonly policy: DmarcPolicy
+  /** messages that it reports of this domain */
+  readonly messages: number
+  /** those that passed DMARC: DKIM or SPF is aligned with the domain in From */
+  readonly passed: number
+  /** those that did not */
+  readonly failed: number
+}
+
+export type DmarcSource = {
+  /** the IP address that sent the mail */
+  readonly address: string
+  /** its host name (PTR); null: none, or not looked up yet */
+  readonly name: string | null
+  /** false: the name does not lead back to the address */
+  readonly is_name_confirmed: boolean
+  /** the registered domain of a confirmed name */
+  readonly organization: string | null
+  /** this installation sends from that address */
+  readonly is_ours: boolean
+  /** messages in verified reports */
+  readonly messages: number
+  /** those that passed DMARC: DKIM or SPF is aligned with the domain in From */
+  readonly passed: number
+  /** those that did not */
+  readonly failed: number
+  /** those with an aligned DKIM signature */
+  readonly dkim_aligned: number
+  /** those with aligned SPF */
+  readonly spf_aligned: number
+  /** those that receivers treated as spam */
+  readonly quarantined: number
+  /** those that receivers refused */
+  readonly rejected: number
+  /** failed messages that the receiver knows were forwarded */
+  readonly forwarded: number
+  /** a domain that failed messages authenticate as */
+  readonly authenticated_as: string | null
+  /** domains in From, at most ten */
+  readonly header_from: readonly string[]
+  /** the first day in this period */
+  readonly first_day: string
+  /** the last day in this period */
+  readonly last_day: string
+  /** what to do about this source */
+  readonly next_step: {
+    /** a name of the case that does not change */
+    readonly code:
+      | "ours_failing"
+      | "passing"
+      | "spf_only"
+      | "forwarded"
+      | "forwarded_failing"
+      | "partly_failing"
+      | "unaligned"
+      | "rejected"
+      | "unknown_sender"
+    /** what to do */
+    readonly text: string
+    /** where the guide explains it */
+    readonly url: string
+  }
+}
+
+export type DmarcSummary = {
+  /** the domain name */
+  readonly domain: string
+  /** the id of the domain */
+  readonly domain_id: string
+  /** the first day of the period */
+  readonly from: string
+  /** the last day of the period */
+  readonly to: string
+  /** what rua in the DMARC record must name */
+  readonly report_address: string
+  /** from the newest verified report; null: there is none */
+  readonly policy: DmarcPolicy | null
+  /** verified reports in the period */
+  readonly reports: number
+  /** reports that nothing proves; they count nowhere else */
+  readonly unverified_reports: number
+  /** days with reports */
+  readonly days: number
+  /** of all sources */
+  readonly totals: {
+    /** messages in verified reports */
+    readonly messages: number
+    /** those that passed DMARC: DKIM or SPF is aligned with the domain in From */
+    readonly passed: number
+    /** those that did not */
+    readonly failed: number
+    /** those with an aligned DKIM signature */
+    readonly dkim_aligned: number
+    /** those with aligned SPF */
+    readonly spf_aligned: number
+    /** those that receivers treated as spam */
+    readonly quarantined: number
+    /** those that receivers refused */
+    readonly rejected: number
+  }
+  /** who reports, those with most messages first */
+  readonly reporters: readonly {
+    /** as the report names it */
+    readonly organization: string
+    /** the domain that proves the reports */
+    readonly signer: string
+    /** messages in its reports */
+    readonly messages: number
+  }[]
+  /** the sources with most messages */
+  readonly sources: readonly DmarcSource[]
+  /** all sources in the period */
+  readonly source_count: number
+  /** what to do about the policy of the domain */
+  readonly next_step: {
+    /** a name of the case that does not change */
+    readonly code: "no_reports" | "correct_sources" | "wait" | "raise" | "raise_percent" | "done"
+    /** what to do */
+    readonly text: string
+    /** where the guide explains it */
+    readonly url: string
+  }
 }
 
 export type DnsRecord = {
@@ -4442,6 +4643,22 @@ export type GetDeliverabilityAnswer = {
   }[]
 }
 
+export type GetDmarcSummaryAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: DmarcSummary
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type GetDomainsAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -5080,6 +5297,27 @@ export type ListCampaignRecipientsAnswer = {
     })[]
     /** the cursor of the next page; null on the last one */
     readonly next: string | null
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type ListDmarcReportsAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the reports, the newest first */
+    readonly reports: readonly DmarcReport[]
     /** only after a request with `cursor`: the cursor of the next page; null after the last one */
     readonly next_cursor?: string | null
   }
@@ -9866,6 +10104,60 @@ export const createDomainKey: Endpoint<{
   method: 'POST',
   path: '/api/v1/public/domains/api-keys/create',
   scope: 'workspace',
+}
+
+/** Show what DMARC reports say about a domain, by source, with the next steps. */
+export const getDmarcSummary: Endpoint<{
+    readonly params: {
+      /** the id or the name of the domain */
+      readonly domainID: string
+    }
+    readonly query?: {
+      /** the first day, in UTC. By default 30 days before the last */
+      readonly from?: string
+      /** the last day, in UTC, which is included. By default today */
+      readonly to?: string
+      /** sources to list */
+      readonly limit?: number
+    }
+  }, GetDmarcSummaryAnswer> = {
+  method: 'GET',
+  path: '/api/v1/public/domains/dmarc/{domainID}',
+  scope: 'workspace',
+}
+
+/** List the DMARC reports about a domain, newest first, also those that are not counted. */
+export const listDmarcReports: Endpoint<{
+    readonly params: {
+      /** the id or the name of the domain */
+      readonly domainID: string
+    }
+    readonly query?: {
+      /** how many entries a page has at most */
+      readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+    }
+  }, ListDmarcReportsAnswer> = {
+  method: 'GET',
+  path: '/api/v1/public/domains/dmarc-reports/{domainID}',
+  scope: 'workspace',
+}
+
+/** Show the totals of DMARC reports by domain, those with most failures first. */
+export const adminGetDmarc: Endpoint<{
+    readonly query?: {
+      /** the first day, in UTC. By default 30 days before the last */
+      readonly from?: string
+      /** the last day, in UTC, which is included. By default today */
+      readonly to?: string
+      /** domains to list */
+      readonly limit?: number
+    }
+  }, AdminGetDmarcAnswer> = {
+  method: 'GET',
+  path: '/api/v1/admin/dmarc',
+  scope: 'operator',
 }
 
 /** Create an Admin key; only this response contains it. */
