@@ -7,7 +7,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { childrenOf } from '#bench/statistics/cpu.ts'
+import { childrenOf } from '#bench/harness/process-cpu.ts'
 import { readUsage } from '#bench/harness/cpu.ts'
 import { formatTable } from '#bench/table.ts'
 import { connectSmtp } from '#test/support/smtp-connection.ts'

@@ -17,7 +17,7 @@ import { INSTALLATION } from '#src/statistics/dimensions.ts'
 import { openDb, type Queryable } from '#src/stores/db.ts'
 import { migrate } from '#src/stores/migrate.ts'
 import { sql } from '#src/stores/sql.ts'
-import { cpuMsOf, ownCpuMs } from './cpu.ts'
+import { cpuMsOf, ownCpuMs } from '#bench/harness/process-cpu.ts'
 import { ACCEPT, DELIVER } from './mail-stream.ts'
 import { fillYear, measureReports } from './reports.ts'
 

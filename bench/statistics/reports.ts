@@ -11,7 +11,7 @@ import type { ApiContext } from '#api/http/context.ts'
 import { ADMIN_STATISTICS_ROUTES, STATISTICS_ROUTES } from '#api/routes/statistics.ts'
 import { RESOLUTIONS, SPARE_MS } from '#src/statistics/dimensions.ts'
 import type { Db } from '#src/stores/db.ts'
-import { childrenOf, cpuMsOf, ownCpuMs } from './cpu.ts'
+import { childrenOf, cpuMsOf, ownCpuMs } from '#bench/harness/process-cpu.ts'
 import { CREATE_SHAPES, FILL_LINKS, FILL_YEAR } from './year.ts'
 
 const YEAR_RECIPIENTS = 10_000_000
