@@ -8,6 +8,7 @@ import { webhookRoutes } from '#dashboard/src/webhooks/routes.ts'
 import { inboxRoutes } from '#dashboard/src/inbox/routes.ts'
 import { smtpRoutes } from '#dashboard/src/smtp/routes.ts'
 import { accountRoutes } from '#dashboard/src/accounts/routes.ts'
+import { startRoutes } from '#dashboard/src/start/routes.ts'
 import { galleryRoute } from '#dashboard/src/ui-gallery/routes.ts'
 import { operatorRoute, rootRoute, startRoute, workspaceRoute } from '#dashboard/src/shell/routes.tsx'
 import { templateRoutes } from '#dashboard/src/templates/routes.ts'
@@ -16,6 +17,7 @@ const routeTree = rootRoute.addChildren([
   startRoute,
   galleryRoute,
   workspaceRoute.addChildren([
+    ...startRoutes,
     ...campaignRoutes,
     ...domainRoutes,
     ...accountRoutes,

@@ -14,10 +14,12 @@ import { keys } from './keys.ts'
 import { webhooks } from './webhooks.ts'
 import { smtp } from './smtp.ts'
 import { accounts } from './accounts.ts'
+import { start } from './start.ts'
 import { shell } from './shell.ts'
 import { templates } from './templates.ts'
 
 export const en = {
+  start,
   inbox,
   campaigns,
   messages,
