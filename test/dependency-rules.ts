@@ -216,8 +216,10 @@ dashboard/src/templates: dashboard/src/api dashboard/src/session dashboard/src/s
   dashboard/src/texts dashboard/src/ui
 dashboard/src/start: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
+dashboard/src/received: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
+  dashboard/src/texts dashboard/src/ui
 dashboard/src/ui-gallery: dashboard/src/shell dashboard/src/ui/gallery
-dashboard/src: dashboard/src/start dashboard/src/accounts dashboard/src/campaigns dashboard/src/domains dashboard/src/inbox
+dashboard/src: dashboard/src/received dashboard/src/start dashboard/src/accounts dashboard/src/campaigns dashboard/src/domains dashboard/src/inbox
   dashboard/src/keys dashboard/src/messages dashboard/src/shell dashboard/src/smtp dashboard/src/ui
   dashboard/src/ui-gallery dashboard/src/webhooks
   dashboard/src/templates

@@ -9,6 +9,7 @@ import { inboxRoutes } from '#dashboard/src/inbox/routes.ts'
 import { smtpRoutes } from '#dashboard/src/smtp/routes.ts'
 import { accountRoutes } from '#dashboard/src/accounts/routes.ts'
 import { startRoutes } from '#dashboard/src/start/routes.ts'
+import { receivedRoutes } from '#dashboard/src/received/routes.ts'
 import { galleryRoute } from '#dashboard/src/ui-gallery/routes.ts'
 import { operatorRoute, rootRoute, startRoute, workspaceRoute } from '#dashboard/src/shell/routes.tsx'
 import { templateRoutes } from '#dashboard/src/templates/routes.ts'
@@ -27,6 +28,7 @@ const routeTree = rootRoute.addChildren([
     ...messageRoutes,
     ...inboxRoutes,
     ...templateRoutes,
+    ...receivedRoutes,
   ]),
   operatorRoute.addChildren([]),
 ])

@@ -3,6 +3,7 @@ import { domains } from './domains.ts'
 import { mailView } from './mail-view.ts'
 import { messages } from './messages.ts'
 import { inbox } from './inbox.ts'
+import { received } from './received.ts'
 import { session } from './session.ts'
 import { secrets } from './secrets.ts'
 import { keys } from './keys.ts'
@@ -16,6 +17,7 @@ import { ui } from './ui.ts'
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
 export const de: Texts = {
+  received,
   start,
   inbox,
   campaigns,

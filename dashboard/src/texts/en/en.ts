@@ -8,6 +8,7 @@ import { domains } from './domains.ts'
 import { mailView } from './mail-view.ts'
 import { messages } from './messages.ts'
 import { inbox } from './inbox.ts'
+import { received } from './received.ts'
 import { session } from './session.ts'
 import { secrets } from './secrets.ts'
 import { keys } from './keys.ts'
@@ -19,6 +20,7 @@ import { shell } from './shell.ts'
 import { templates } from './templates.ts'
 
 export const en = {
+  received,
   start,
   inbox,
   campaigns,
