@@ -4,6 +4,7 @@ import type { Domain } from '#dashboard/src/api/endpoints.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { DnsRecord } from '#dashboard/src/ui/dns-record.tsx'
 import { Section } from '#dashboard/src/ui/section.tsx'
+import { DmarcReportSummary } from './dmarc-summary.tsx'
 import { recordTone } from './domain-status.tsx'
 import { policyRecords } from './policy-records.ts'
 
@@ -28,6 +29,7 @@ export function DmarcReports({ domain }: { readonly domain: Domain }): ReactNode
           ))}
         </ol>
       </Section>
+      <DmarcReportSummary domain={domain} />
       {policyRecords(domain.domain).map(({ policy, records }) => (
         <Section key={policy} title={domains.policies[policy].title} description={domains.policies[policy].text}>
           <div className="flex flex-col gap-3">

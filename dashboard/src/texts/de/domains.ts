@@ -190,4 +190,20 @@ export const domains: Texts['domains'] = {
   removeNamedKeys: (names) => `Diese Sendeschlüssel funktionieren nicht mehr: ${names.join(', ')}.`,
   removeMail: 'Wartende und geplante E-Mails schlagen fehl.',
   removeRecords: 'Die DKIM-Schlüssel werden gelöscht. Sie können die DNS-Einträge entfernen.',
+  reports: 'DMARC-Berichte',
+  reportsText:
+    'Empfänger berichten täglich, wer mit Ihrer Domain im From sendet. Die letzten 30 Tage, aus verifizierten Berichten.',
+  reportsNotLoaded: 'Die DMARC-Berichte konnten nicht geladen werden',
+  reportAddress: 'Berichte an diese Adresse erscheinen hier: Tragen Sie sie in den DMARC-Eintrag ein.',
+  copyReportAddress: 'Feld rua kopieren',
+  reportCount: 'Berichte',
+  reportedMail: 'Nachrichten',
+  dmarcPassed: 'DMARC bestanden',
+  source: 'Quelle',
+  sources: 'Quellen',
+  thisServer: 'Dieser Server',
+  noReports: 'Noch keine Berichte',
+  noReportsText: 'Empfänger senden den ersten Bericht einen Tag, nachdem der Eintrag die Adresse nennt.',
+  unverifiedReports: (count) =>
+    count === 1 ? '1 Bericht ohne Nachweis zählt nicht.' : `${count} Berichte ohne Nachweis zählen nicht.`,
 }

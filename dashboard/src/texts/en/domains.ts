@@ -185,4 +185,21 @@ export const domains = {
   removeNamedKeys: (names: readonly string[]) => `these sending keys stop working: ${names.join(', ')};`,
   removeMail: 'its queued and scheduled mail fails;',
   removeRecords: 'its DKIM keys are deleted. You can remove its records from DNS.',
+  reports: 'DMARC reports',
+  reportsText: 'Receivers report daily who sends with your domain in From. The last 30 days, from verified reports.',
+  reportsNotLoaded: 'The DMARC reports could not be loaded',
+  reportAddress: 'Reports to this address appear here: put it into the DMARC record.',
+  copyReportAddress: 'Copy the tag rua',
+  reportCount: 'Reports',
+  reportedMail: 'Messages',
+  dmarcPassed: 'DMARC passed',
+  source: 'Source',
+  sources: 'Sources of mail',
+  thisServer: 'This server',
+  noReports: 'No reports yet',
+  noReportsText: 'Receivers send their first report a day after the record names the address.',
+  unverifiedReports: (count: number) =>
+    count === 1
+      ? '1 report that nothing proves is not counted.'
+      : `${count} reports that nothing proves are not counted.`,
 }
