@@ -218,8 +218,10 @@ dashboard/src/start: dashboard/src/api dashboard/src/session dashboard/src/share
   dashboard/src/texts dashboard/src/ui
 dashboard/src/received: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
+dashboard/src/overview: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
+  dashboard/src/texts dashboard/src/ui
 dashboard/src/ui-gallery: dashboard/src/shell dashboard/src/ui/gallery
-dashboard/src: dashboard/src/received dashboard/src/start dashboard/src/accounts dashboard/src/campaigns dashboard/src/domains dashboard/src/inbox
+dashboard/src: dashboard/src/overview dashboard/src/received dashboard/src/start dashboard/src/accounts dashboard/src/campaigns dashboard/src/domains dashboard/src/inbox
   dashboard/src/keys dashboard/src/messages dashboard/src/shell dashboard/src/smtp dashboard/src/ui
   dashboard/src/ui-gallery dashboard/src/webhooks
   dashboard/src/templates

@@ -10,6 +10,7 @@ import { smtpRoutes } from '#dashboard/src/smtp/routes.ts'
 import { accountRoutes } from '#dashboard/src/accounts/routes.ts'
 import { startRoutes } from '#dashboard/src/start/routes.ts'
 import { receivedRoutes } from '#dashboard/src/received/routes.ts'
+import { overviewRoutes } from '#dashboard/src/overview/routes.ts'
 import { galleryRoute } from '#dashboard/src/ui-gallery/routes.ts'
 import { operatorRoute, rootRoute, startRoute, workspaceRoute } from '#dashboard/src/shell/routes.tsx'
 import { templateRoutes } from '#dashboard/src/templates/routes.ts'
@@ -18,6 +19,7 @@ const routeTree = rootRoute.addChildren([
   startRoute,
   galleryRoute,
   workspaceRoute.addChildren([
+    ...overviewRoutes,
     ...startRoutes,
     ...campaignRoutes,
     ...domainRoutes,

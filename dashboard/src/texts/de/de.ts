@@ -11,12 +11,14 @@ import { webhooks } from './webhooks.ts'
 import { smtp } from './smtp.ts'
 import { accounts } from './accounts.ts'
 import { start } from './start.ts'
+import { overview } from './overview.ts'
 import { shell } from './shell.ts'
 import { templates } from './templates.ts'
 import { ui } from './ui.ts'
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
 export const de: Texts = {
+  overview,
   received,
   start,
   inbox,

@@ -16,10 +16,12 @@ import { webhooks } from './webhooks.ts'
 import { smtp } from './smtp.ts'
 import { accounts } from './accounts.ts'
 import { start } from './start.ts'
+import { overview } from './overview.ts'
 import { shell } from './shell.ts'
 import { templates } from './templates.ts'
 
 export const en = {
+  overview,
   received,
   start,
   inbox,
