@@ -12,14 +12,22 @@ import { startRoutes } from '#dashboard/src/start/routes.ts'
 import { receivedRoutes } from '#dashboard/src/received/routes.ts'
 import { overviewRoutes } from '#dashboard/src/overview/routes.ts'
 import { galleryRoute } from '#dashboard/src/ui-gallery/routes.ts'
+import { ownAccountRoutes } from '#dashboard/src/account/routes.ts'
+import { auditRoutes } from '#dashboard/src/audit/routes.ts'
+import { settingsRoutes } from '#dashboard/src/settings/routes.ts'
+import { teamRoutes } from '#dashboard/src/team/routes.ts'
 import { operatorRoute, rootRoute, startRoute, workspaceRoute } from '#dashboard/src/shell/routes.tsx'
 import { templateRoutes } from '#dashboard/src/templates/routes.ts'
 
 const routeTree = rootRoute.addChildren([
   startRoute,
   galleryRoute,
+  ...ownAccountRoutes,
   workspaceRoute.addChildren([
     ...overviewRoutes,
+    ...teamRoutes,
+    ...settingsRoutes,
+    ...auditRoutes,
     ...startRoutes,
     ...campaignRoutes,
     ...domainRoutes,

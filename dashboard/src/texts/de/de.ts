@@ -15,11 +15,13 @@ import { overview } from './overview.ts'
 import { shell } from './shell.ts'
 import { templates } from './templates.ts'
 import { ui } from './ui.ts'
+import { people } from './people.ts'
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
 export const de: Texts = {
   overview,
   received,
+  people,
   start,
   inbox,
   campaigns,

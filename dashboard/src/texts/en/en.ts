@@ -18,11 +18,13 @@ import { accounts } from './accounts.ts'
 import { start } from './start.ts'
 import { overview } from './overview.ts'
 import { shell } from './shell.ts'
+import { people } from './people.ts'
 import { templates } from './templates.ts'
 
 export const en = {
   overview,
   received,
+  people,
   start,
   inbox,
   campaigns,
