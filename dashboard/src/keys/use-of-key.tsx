@@ -12,7 +12,7 @@ export function UseOfKey({ type, secret }: { readonly type: ApiKey['type']; read
   const { origin } = globalThis.location
   const authorization = `-H 'Authorization: Bearer ${secret}'`
   const send = [
-    `curl ${origin}/api/v1/send-email \\`,
+    `curl ${origin}/api/v1/send-email/instant \\`,
     `  ${authorization} -H 'Content-Type: application/json' \\`,
     `  -d '{"from":"you@your-domain.example","to":"ann@example.com","subject":"Hello","body":"<p>It works</p>"}'`,
   ].join('\n')
