@@ -6,7 +6,7 @@ const FONT = 'var(--font-mono)'
 
 const BASE = EditorView.theme({
   '&': { height: '100%', fontSize: '13px', color: 'var(--text)', backgroundColor: 'var(--surface)' },
-  '&.cm-focused': { outline: '2px solid var(--accent)', outlineOffset: '-2px' },
+  '&.cm-focused': { outline: 'none' },
   '.cm-scroller': { fontFamily: FONT, lineHeight: '1.55' },
   '.cm-content': { caretColor: 'var(--text)' },
   '.cm-cursor': { borderLeftColor: 'var(--text)' },

@@ -10,7 +10,9 @@ export function LazyCodeEditor({
   ...props
 }: CodeEditorProps & { readonly heightClass: string }): ReactNode {
   return (
-    <div className={`overflow-hidden rounded-md border border-control bg-surface ${heightClass}`}>
+    <div
+      className={`overflow-hidden rounded-md border border-control bg-surface focus-within:border-accent focus-within:outline-2 focus-within:outline-accent ${heightClass}`}
+    >
       <Suspense fallback={<Skeleton className="h-full w-full" />}>
         <CodeEditor {...props} />
       </Suspense>
