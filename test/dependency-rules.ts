@@ -218,12 +218,14 @@ dashboard/src/start: dashboard/src/api dashboard/src/session dashboard/src/share
   dashboard/src/texts dashboard/src/ui
 dashboard/src/received: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
+dashboard/src/operator: dashboard/src/api dashboard/src/shared dashboard/src/shell dashboard/src/texts
+  dashboard/src/ui
 dashboard/src/overview: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
 dashboard/src/ui-gallery: dashboard/src/shell dashboard/src/ui/gallery
 dashboard/src: dashboard/src/account dashboard/src/accounts dashboard/src/audit dashboard/src/campaigns
-  dashboard/src/domains dashboard/src/inbox dashboard/src/keys dashboard/src/messages dashboard/src/overview
-  dashboard/src/received dashboard/src/settings dashboard/src/shell dashboard/src/smtp dashboard/src/start
+  dashboard/src/domains dashboard/src/inbox dashboard/src/keys dashboard/src/messages dashboard/src/operator
+  dashboard/src/overview dashboard/src/received dashboard/src/settings dashboard/src/shell dashboard/src/smtp dashboard/src/start
   dashboard/src/team dashboard/src/templates dashboard/src/ui dashboard/src/ui-gallery dashboard/src/webhooks
 dashboard/src/account: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui

@@ -11,6 +11,7 @@ import { accountRoutes } from '#dashboard/src/accounts/routes.ts'
 import { startRoutes } from '#dashboard/src/start/routes.ts'
 import { receivedRoutes } from '#dashboard/src/received/routes.ts'
 import { overviewRoutes } from '#dashboard/src/overview/routes.ts'
+import { operatorRoutes } from '#dashboard/src/operator/routes.ts'
 import { galleryRoute } from '#dashboard/src/ui-gallery/routes.ts'
 import { ownAccountRoutes } from '#dashboard/src/account/routes.ts'
 import { auditRoutes } from '#dashboard/src/audit/routes.ts'
@@ -40,7 +41,7 @@ const routeTree = rootRoute.addChildren([
     ...templateRoutes,
     ...receivedRoutes,
   ]),
-  operatorRoute.addChildren([]),
+  operatorRoute.addChildren([...operatorRoutes]),
 ])
 
 export const router = createRouter({

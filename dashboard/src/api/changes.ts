@@ -33,10 +33,10 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   'inbound-routes': ['/public/inbound/routes'],
   suppressions: ['/public/suppressions'],
   'open-mail': ['/public/queue'],
-  queue: ['/public/queue', '/admin/queue'],
+  queue: ['/public/queue', '/admin/queue', '/admin/actions', '/admin/emails'],
   notices: ['/admin/notices'],
   nodes: ['/admin/nodes'],
-  suspensions: ['/admin/suspensions'],
+  suspensions: ['/admin/suspensions', '/admin/shaping', '/admin/deliverability'],
   checks: ['/admin/checks'],
 }
 const MIN_INTERVAL_MS = 1000

@@ -1,7 +1,6 @@
 /** What the navigation shows: one row for each page, in groups. A row without its permission is not shown. */
 import {
   AtSign,
-  BadgeCheck,
   Bell,
   Ban,
   Building2,
@@ -134,12 +133,11 @@ export const OPERATOR_NAVIGATION: readonly NavigationGroup[] = [
     ],
   },
   {
-    title: ({ operator }) => operator.reports,
+    title: ({ operator }) => operator.reportGroup,
     items: [
       { path: '/reports', icon: FileText, label: ({ operator }) => operator.reports },
       { path: '/held', icon: ShieldAlert, label: ({ operator }) => operator.held },
       { path: '/tls', icon: Lock, label: ({ operator }) => operator.tls },
-      { path: '/dmarc', icon: BadgeCheck, label: ({ operator }) => operator.dmarc },
     ],
   },
   {

@@ -12,6 +12,8 @@ import { smtp } from './smtp.ts'
 import { accounts } from './accounts.ts'
 import { start } from './start.ts'
 import { overview } from './overview.ts'
+import { administration } from './administration.ts'
+import { operator } from './operator.ts'
 import { shell } from './shell.ts'
 import { templates } from './templates.ts'
 import { ui } from './ui.ts'
@@ -37,4 +39,6 @@ export const de: Texts = {
   webhooks,
   smtp,
   accounts,
+  administration,
+  operator,
 }

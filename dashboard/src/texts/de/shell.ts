@@ -73,6 +73,7 @@ export const shell: Texts['shell'] = {
       receivers: 'Empfängersysteme',
       shaping: 'Drosselung',
       sources: 'Absende-IPs',
+      reportGroup: 'Berichte',
       reports: 'Rückläufer und Beschwerden',
       held: 'Zurückgehaltene Sperren',
       tls: 'TLS-Berichte',

@@ -17,6 +17,8 @@ import { smtp } from './smtp.ts'
 import { accounts } from './accounts.ts'
 import { start } from './start.ts'
 import { overview } from './overview.ts'
+import { administration } from './administration.ts'
+import { operator } from './operator.ts'
 import { shell } from './shell.ts'
 import { people } from './people.ts'
 import { templates } from './templates.ts'
@@ -40,6 +42,8 @@ export const en = {
   webhooks,
   smtp,
   accounts,
+  administration,
+  operator,
 }
 
 export type Texts = typeof en

@@ -72,6 +72,7 @@ export const shell = {
       receivers: 'Receivers',
       shaping: 'Traffic shaping',
       sources: 'Sending IPs',
+      reportGroup: 'Reports',
       reports: 'Bounces and complaints',
       held: 'Held suppressions',
       tls: 'TLS reports',

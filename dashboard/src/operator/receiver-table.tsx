@@ -1,0 +1,63 @@
+import { Radar } from 'lucide-react'
+import type { ReactNode } from 'react'
+import type { OperatorReceiverDesk } from '#dashboard/src/api/endpoints.ts'
+import { operatorPath } from '#dashboard/src/shell/paths.ts'
+import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { StatusBadge } from '#dashboard/src/ui/badge.tsx'
+import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
+import { NumberText, Percent } from '#dashboard/src/ui/numbers.tsx'
+import { PlainTable } from './loaded.tsx'
+import { bouncesOf, shareOf } from './receiver-traffic.ts'
+
+type Receiver = OperatorReceiverDesk
+
+/** Each receiver with its mail of 24 hours and what holds it now. */
+export function ReceiverTable({ receivers }: { readonly receivers: readonly Receiver[] }): ReactNode {
+  const { operator } = useTexts()
+  const { receivers: texts } = operator
+  const number = (id: string, header: string, value: (row: Receiver) => number): DataColumn<Receiver> => ({
+    id,
+    header,
+    cell: (row) => <NumberText value={value(row)} />,
+    sortValue: value,
+    width: '6.5rem',
+    align: 'right',
+  })
+  const columns: readonly DataColumn<Receiver>[] = [
+    { id: 'title', header: operator.receiver, cell: ({ title }) => title, sortValue: ({ title }) => title },
+    { id: 'throttle', header: texts.throttle, cell: (row) => <ThrottleBadge receiver={row} />, width: '9rem' },
+    number('sent', texts.sent, ({ day }) => day.sent),
+    { ...number('delivered', texts.delivered, ({ day }) => day.delivered), priority: 3 },
+    { ...number('deferred', texts.deferred, ({ day }) => day.deferred), priority: 2 },
+    { ...number('bounced', texts.bounced, ({ day }) => bouncesOf(day)), priority: 2 },
+    { ...number('complained', texts.complained, ({ day }) => day.complained), width: '8rem', priority: 3 },
+    {
+      id: 'encrypted',
+      header: texts.encrypted,
+      cell: ({ encrypted, day }) => <Percent share={shareOf(encrypted, day.sent)} />,
+      width: '6.5rem',
+      align: 'right',
+      priority: 3,
+    },
+  ]
+  return (
+    <PlainTable
+      label={texts.title}
+      columns={columns}
+      rows={receivers}
+      getRowId={({ name }) => name}
+      getHref={({ name }) => operatorPath(`/receivers/${encodeURIComponent(name)}`)}
+      empty={<EmptyState icon={Radar} title={texts.empty} text={texts.emptyText} />}
+    />
+  )
+}
+
+export function ThrottleBadge({ receiver: { throttles } }: { readonly receiver: Receiver }): ReactNode {
+  const { operator } = useTexts()
+  const { receivers: texts } = operator
+  if (throttles.some(({ state }) => state === 'suspended'))
+    return <StatusBadge tone="danger">{texts.suspended}</StatusBadge>
+  if (throttles.length > 0) return <StatusBadge tone="warning">{texts.slowed}</StatusBadge>
+  return <StatusBadge tone="success">{texts.free}</StatusBadge>
+}

@@ -1,0 +1,2 @@
+import { administration as english } from '#dashboard/src/texts/en/administration.ts'
+export const administration = english

@@ -1,0 +1,2 @@
+import { operator as english } from '#dashboard/src/texts/en/operator.ts'
+export const operator = english
