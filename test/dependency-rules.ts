@@ -222,8 +222,10 @@ dashboard/src/operator: dashboard/src/api dashboard/src/shared dashboard/src/she
   dashboard/src/ui
 dashboard/src/overview: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
+dashboard/src/automations: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
+  dashboard/src/texts dashboard/src/ui
 dashboard/src/ui-gallery: dashboard/src/shell dashboard/src/ui/gallery
-dashboard/src: dashboard/src/account dashboard/src/accounts dashboard/src/audit dashboard/src/campaigns
+dashboard/src: dashboard/src/automations dashboard/src/account dashboard/src/accounts dashboard/src/audit dashboard/src/campaigns
   dashboard/src/domains dashboard/src/inbox dashboard/src/keys dashboard/src/messages dashboard/src/operator
   dashboard/src/overview dashboard/src/received dashboard/src/settings dashboard/src/shell dashboard/src/smtp dashboard/src/start
   dashboard/src/team dashboard/src/templates dashboard/src/ui dashboard/src/ui-gallery dashboard/src/webhooks

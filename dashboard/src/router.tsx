@@ -1,6 +1,7 @@
 /** All addresses of the dashboard, from the lists of its parts. */
 import { createRouter } from '@tanstack/react-router'
 import { campaignRoutes } from '#dashboard/src/campaigns/routes.ts'
+import { automationRoutes } from '#dashboard/src/automations/routes.ts'
 import { domainRoutes } from '#dashboard/src/domains/routes.ts'
 import { messageRoutes } from '#dashboard/src/messages/routes.ts'
 import { keyRoutes } from '#dashboard/src/keys/routes.ts'
@@ -25,6 +26,7 @@ const routeTree = rootRoute.addChildren([
   galleryRoute,
   ...ownAccountRoutes,
   workspaceRoute.addChildren([
+    ...automationRoutes,
     ...overviewRoutes,
     ...teamRoutes,
     ...settingsRoutes,

@@ -1,4 +1,5 @@
 import { campaigns } from './campaigns.ts'
+import { automations } from './automations.ts'
 import { domains } from './domains.ts'
 import { mailView } from './mail-view.ts'
 import { messages } from './messages.ts'
@@ -21,6 +22,7 @@ import { people } from './people.ts'
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
 export const de: Texts = {
+  automations,
   overview,
   received,
   people,

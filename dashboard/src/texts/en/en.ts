@@ -4,6 +4,7 @@
  */
 import { ENGLISH_UI_TEXTS as ui } from '#dashboard/src/ui/ui-texts.ts'
 import { campaigns } from './campaigns.ts'
+import { automations } from './automations.ts'
 import { domains } from './domains.ts'
 import { mailView } from './mail-view.ts'
 import { messages } from './messages.ts'
@@ -24,6 +25,7 @@ import { people } from './people.ts'
 import { templates } from './templates.ts'
 
 export const en = {
+  automations,
   overview,
   received,
   people,
