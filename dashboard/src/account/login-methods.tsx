@@ -14,6 +14,7 @@ import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { ConfirmDialog } from '#dashboard/src/ui/confirm-dialog.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { Section } from '#dashboard/src/ui/section.tsx'
 import { RelativeTime } from '#dashboard/src/ui/times.tsx'
@@ -56,13 +57,15 @@ export function LoginMethods(): ReactNode {
         </>
       }
     >
-      <DataTable
-        label={texts.factors}
-        columns={useMethodColumns(setRemoving)}
-        rows={rows}
-        getRowId={({ id }) => id}
-        error={methods.error === null ? null : <FailedQuery query={methods} title={texts.failed} />}
-      />
+      <Card padding="none">
+        <DataTable
+          label={texts.factors}
+          columns={useMethodColumns(setRemoving)}
+          rows={rows}
+          getRowId={({ id }) => id}
+          error={methods.error === null ? null : <FailedQuery query={methods} title={texts.failed} />}
+        />
+      </Card>
       {dialog === 'totp' && (
         <TotpDialog
           onClose={() => setDialog(null)}

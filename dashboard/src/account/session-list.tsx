@@ -6,6 +6,7 @@ import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Badge } from '#dashboard/src/ui/badge.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { Section } from '#dashboard/src/ui/section.tsx'
 import { RelativeTime } from '#dashboard/src/ui/times.tsx'
@@ -69,13 +70,15 @@ export function SessionList(): ReactNode {
         )
       }
     >
-      <DataTable
-        label={texts.sessions}
-        columns={columns}
-        rows={rows}
-        getRowId={({ id }) => id}
-        error={sessions.error === null ? null : <FailedQuery query={sessions} title={texts.failed} />}
-      />
+      <Card padding="none">
+        <DataTable
+          label={texts.sessions}
+          columns={columns}
+          rows={rows}
+          getRowId={({ id }) => id}
+          error={sessions.error === null ? null : <FailedQuery query={sessions} title={texts.failed} />}
+        />
+      </Card>
     </Section>
   )
 }

@@ -7,6 +7,7 @@ import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
 import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { DiffView } from '#dashboard/src/ui/diff-view.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
@@ -45,19 +46,21 @@ export function AuditPage(): ReactNode {
           onChange={(value) => changeSearch(Object.fromEntries(FILTERS.map((name) => [name, value[name]])))}
         />
       </div>
-      <DataTable
-        label={texts.title}
-        columns={useAuditColumns()}
-        rows={list.first === undefined ? null : list.items}
-        getRowId={({ id }) => id}
-        onOpen={({ id }) => changeSearch({ entry: id })}
-        currentId={open?.id}
-        hasMore={list.hasMore}
-        onEndReached={list.loadMore}
-        isLoadingMore={list.query.isFetchingNextPage}
-        empty={<EmptyState icon={ScrollText} title={texts.empty} text={texts.emptyText} />}
-        error={list.query.error === null ? null : <FailedQuery query={list.query} title={texts.failed} />}
-      />
+      <Card padding="none">
+        <DataTable
+          label={texts.title}
+          columns={useAuditColumns()}
+          rows={list.first === undefined ? null : list.items}
+          getRowId={({ id }) => id}
+          onOpen={({ id }) => changeSearch({ entry: id })}
+          currentId={open?.id}
+          hasMore={list.hasMore}
+          onEndReached={list.loadMore}
+          isLoadingMore={list.query.isFetchingNextPage}
+          empty={<EmptyState icon={ScrollText} title={texts.empty} text={texts.emptyText} />}
+          error={list.query.error === null ? null : <FailedQuery query={list.query} title={texts.failed} />}
+        />
+      </Card>
       {open !== undefined && <EntrySheet entry={open} onClose={() => changeSearch({ entry: undefined })} />}
     </>
   )

@@ -9,6 +9,7 @@ import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { ConfirmDialog } from '#dashboard/src/ui/confirm-dialog.tsx'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { PageHeader } from '#dashboard/src/ui/page-header.tsx'
 import { Section } from '#dashboard/src/ui/section.tsx'
@@ -41,15 +42,17 @@ export function TeamPage(): ReactNode {
         }
       />
       <Section title={texts.members}>
-        <DataTable
-          label={texts.members}
-          columns={columns}
-          rows={members.first === undefined ? null : members.items}
-          getRowId={({ user_id: id }) => id}
-          hasMore={members.hasMore}
-          onEndReached={members.loadMore}
-          error={members.query.error === null ? null : <FailedQuery query={members.query} title={texts.failed} />}
-        />
+        <Card padding="none">
+          <DataTable
+            label={texts.members}
+            columns={columns}
+            rows={members.first === undefined ? null : members.items}
+            getRowId={({ user_id: id }) => id}
+            hasMore={members.hasMore}
+            onEndReached={members.loadMore}
+            error={members.query.error === null ? null : <FailedQuery query={members.query} title={texts.failed} />}
+          />
+        </Card>
       </Section>
       {mayManage && <Invitations />}
       <div className="mt-8">
@@ -75,16 +78,18 @@ function Invitations(): ReactNode {
   return (
     <div className="mt-8">
       <Section title={texts.invitations}>
-        <DataTable
-          label={texts.invitations}
-          columns={columns}
-          rows={list.first === undefined ? null : list.items}
-          getRowId={({ id }) => id}
-          hasMore={list.hasMore}
-          onEndReached={list.loadMore}
-          empty={<p className="text-muted">{texts.noInvitations}</p>}
-          error={list.query.error === null ? null : <FailedQuery query={list.query} title={texts.failed} />}
-        />
+        <Card padding="none">
+          <DataTable
+            label={texts.invitations}
+            columns={columns}
+            rows={list.first === undefined ? null : list.items}
+            getRowId={({ id }) => id}
+            hasMore={list.hasMore}
+            onEndReached={list.loadMore}
+            empty={<p className="text-muted">{texts.noInvitations}</p>}
+            error={list.query.error === null ? null : <FailedQuery query={list.query} title={texts.failed} />}
+          />
+        </Card>
       </Section>
     </div>
   )

@@ -134,7 +134,7 @@ export const people: Texts['people'] = {
     domains: 'Höchstzahl der Domains',
     adminKeys: 'Admin-Schlüssel',
     sendingKeys: 'Sendeschlüssel',
-    of: (used, limit) => `${used} von ${limit}`,
+    of: (used, limit) => `${used.toLocaleString('de')} von ${limit.toLocaleString('de')}`,
     retention: 'Aufbewahrung',
     retentionText: 'Wie lange dieser Arbeitsbereich speichert, was er versandt hat. Der Betreiber legt es fest.',
     bodies: 'Inhalt der Nachrichten',

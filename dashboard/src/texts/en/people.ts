@@ -131,7 +131,7 @@ export const people = {
     domains: 'Sending domains at most',
     adminKeys: 'Admin keys',
     sendingKeys: 'Sending keys',
-    of: (used: number, limit: number) => `${used} of ${limit}`,
+    of: (used: number, limit: number) => `${used.toLocaleString('en')} of ${limit.toLocaleString('en')}`,
     retention: 'Retention',
     retentionText: 'How long this workspace stores what it sent. The operator of the service sets it.',
     bodies: 'Content of messages',
