@@ -76,6 +76,7 @@ function PlanFacts({ details }: { readonly details: WorkspaceDetails }): ReactNo
               </>
             ) : (
               <Meter
+                isLabelHidden
                 label={texts.quota}
                 value={quota.used}
                 max={quota.limit}

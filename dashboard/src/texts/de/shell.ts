@@ -63,7 +63,6 @@ export const shell: Texts['shell'] = {
     accounts: 'Verbundene Konten',
     webhooks: 'Webhooks',
     statistics: 'Statistik',
-    deliverability: 'Zustellbarkeit',
     team: 'Team',
     audit: 'Protokoll',
     settings: 'Einstellungen',
