@@ -3,7 +3,7 @@
  * local midnight, weeks on Monday, as in the API.
  */
 /** Counts are stored some seconds after the events, and no topic says when. */
-export const REFRESH_MS = 60_000
+export const REFRESH_MS = 30_000
 /** Of the reader. */
 export const ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone
 

@@ -31,7 +31,7 @@ function urlOf({ origin }: SnippetInput): string {
 
 function curl(input: SnippetInput): string {
   const { from, to } = input
-  const body = JSON.stringify({ from, to, subject: SUBJECT, html: HTML }, null, 2)
+  const body = JSON.stringify({ from, to, subject: SUBJECT, html: HTML }, null, 2).replaceAll('\n', '\n  ')
   return [
     `curl -sS ${urlOf(input)} \\`,
     '  -H "Authorization: Bearer $MAILSTEAD_KEY" \\',

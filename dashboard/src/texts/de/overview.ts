@@ -8,7 +8,7 @@ export const overview: Texts['overview'] = {
   title: 'Übersicht',
   description: (zone) => `Was mit Ihrer Mail geschieht. Zeiten in ${zone.replaceAll('_', ' ')}.`,
   period: 'Zeitraum',
-  shortPeriods: { '24h': '24 Std.', '7d': '7 Tage', '30d': '30 Tage', '90d': '90 Tage', '12m': '12 Monate' },
+  shortPeriods: { '24h': '24 Std.', '7d': '7 T', '30d': '30 T', '90d': '90 T', '12m': '12 Mon.' },
   csv: 'CSV',
   notLoaded: 'Die Statistik konnte nicht geladen werden',
   notComplete: 'Mail von vor der letzten Aktualisierung wird noch gezählt. Bis dahin wachsen die Zahlen.',

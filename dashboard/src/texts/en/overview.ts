@@ -13,14 +13,14 @@ export const overview = {
   title: 'Overview',
   description: (zone: string) => `What happens to your mail. Times in ${zone.replaceAll('_', ' ')}.`,
   period: 'Period',
-  shortPeriods: { '24h': '24 h', '7d': '7 days', '30d': '30 days', '90d': '90 days', '12m': '12 months' },
+  shortPeriods: { '24h': '24 h', '7d': '7 d', '30d': '30 d', '90d': '90 d', '12m': '12 mo' },
   csv: 'CSV',
   notLoaded: 'The statistics could not be loaded',
   notComplete: 'Mail of before the last upgrade is still being counted. The figures grow until that is done.',
   figures: {
     sent: { label: 'Sent', hint: 'handed to the receiver', share: (share: string) => share },
     delivered: { label: 'Delivered', hint: 'accepted by the receiver', share: (share: string) => `${share} of sent` },
-    deferred: { label: 'Deferred', hint: 'attempts to repeat', share: (share: string) => share },
+    deferred: { label: 'Deferred', hint: 'attempts that failed for now', share: (share: string) => share },
     bounced: { label: 'Bounced', hint: 'refused for good', share: (share: string) => `${share} of sent` },
     complained: {
       label: 'Complained',
