@@ -72,7 +72,6 @@ export const operator = {
     empty: 'No mail in the last 7 days',
     emptyText: 'Receivers appear here with the first mail that is sent to them.',
     unknown: 'No mail went to this receiver in 7 days',
-    toQueue: 'Waiting mail',
   },
   queue: {
     title: 'Queue',
@@ -84,7 +83,6 @@ export const operator = {
     due: 'Due',
     tries: 'Attempts',
     why: 'Why it waits',
-    explain: 'Explain',
     olderThan: 'Older than',
     message: 'Message',
     states: {
@@ -112,8 +110,6 @@ export const operator = {
     counting: 'Counting…',
     whole: 'No filter is set: this is all mail of all workspaces.',
     allMail: 'all mail',
-    started: 'The action runs. It can be followed under Running actions.',
-    held: 'Held by',
     nextTry: 'Next attempt',
     gates: 'What was checked',
     holds: 'holds it',
@@ -139,7 +135,7 @@ export const operator = {
     resume: 'Resume',
     resumeTitle: (subject: string) => `Resume ${subject}?`,
     resumeText: 'Its mail is sent again from now on, within the limits of the receivers.',
-    willSuspend: (count: string) => `${count} wait for it now.`,
+    willSuspend: (count: string) => `Waiting for it now: ${count}.`,
     byOperator: 'Suspended by operators',
     byReply: 'Suspended by replies of receivers',
     byReplyText: 'A reply rule suspended these. They are tried again by themselves.',
