@@ -1,0 +1,113 @@
+/**
+ * A person sets up sending with a real browser: a domain that DNS verifies, a key whose secret is shown once, and a
+ * webhook that is tested, read in its log and replayed.
+ */
+import { assert } from 'chai'
+import type { Page } from 'playwright-core'
+import { joinAsFirstOperator, openChromium, type Chromium, type Profile } from '#test/support/chromium.ts'
+import { startInstallation, type Installation } from '#test/support/installation.ts'
+import { respondWith, startWebhookReceiver, type WebhookReceiver } from '#test/support/webhook-receiver.ts'
+
+/** Stores, all roles and a browser start; a busy machine needs longer. */
+const SETUP_MS = 300_000
+const HOSTILE = '<script>document.title = "run"</script>'
+
+describe('dashboard: domains, keys and webhooks', () => {
+  let chromium: Chromium
+  let installation: Installation
+  let receiver: WebhookReceiver
+  let profile: Profile
+  let page: Page
+  before(async function () {
+    this.timeout(SETUP_MS)
+    chromium = await openChromium(this)
+    receiver = await startWebhookReceiver()
+    installation = await startInstallation({ ALLOW_PRIVATE_TARGETS: '127.0.0.0/8' })
+    profile = await chromium.newProfile()
+    page = await profile.newPage()
+    await joinAsFirstOperator(page, installation.joinUrl)
+  })
+  after(async () => {
+    await profile?.context.close()
+    await chromium?.close()
+    await installation?.stop()
+    await receiver?.close()
+  })
+
+  const open = (name: string): Promise<void> => page.getByRole('link', { name, exact: true }).first().click()
+  const press = (name: string): Promise<void> => page.getByRole('button', { name, exact: true }).click()
+  const dialog = (): ReturnType<Page['getByRole']> => page.getByRole('dialog')
+
+  it('a domain is added, its records are shown, and it is verified', async () => {
+    await open('Domains')
+    await press('Add domain')
+    await dialog().getByLabel('Domain name').fill('not a domain')
+    await dialog().getByRole('button', { name: 'Add domain' }).click()
+    await dialog().locator('[aria-invalid="true"]').waitFor()
+    await dialog().getByLabel('Domain name').fill('shop.example')
+    await dialog().getByRole('button', { name: 'Add domain' }).click()
+    await page.getByRole('heading', { name: 'shop.example' }).waitFor()
+    await page.getByText('_dmarc.shop.example', { exact: true }).waitFor()
+    await press('Check now')
+    await page.getByText('Verified', { exact: true }).first().waitFor()
+    await open('DKIM keys')
+    await page.getByText('Signs', { exact: true }).first().waitFor()
+    assert.deepEqual(profile.takeProblems(/status of 400/), [])
+  })
+
+  it('the keys of a verified domain rotate, and the page says what that waits for', async () => {
+    await press('More actions')
+    await page.getByRole('menuitem', { name: 'Rotate DKIM keys' }).click()
+    await dialog().getByRole('button', { name: 'Rotate DKIM keys' }).click()
+    await page.getByText('A rotation is in progress').waitFor()
+    assert.deepEqual(profile.takeProblems(), [])
+  })
+
+  it('the secret of a sending key is shown once, and sends', async () => {
+    await open('Create sending key')
+    await dialog().getByLabel('Name').fill('Shop')
+    await dialog().getByRole('combobox', { name: 'Sender' }).getByText('shop.example').waitFor()
+    await dialog().getByRole('button', { name: 'Create sending key' }).click()
+    await page.getByRole('heading', { name: 'The key “Shop” is ready' }).waitFor()
+    const secret = (await dialog().locator('code').first().textContent()) ?? ''
+    const response = await fetch(`${installation.url}/api/v1/send-email/instant`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${secret}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        from: 'hello@shop.example',
+        to: 'ann@example.com',
+        subject: 'Hello',
+        body: '<p>Hello</p>',
+      }),
+    })
+    assert.strictEqual(response.status, 200, await response.text())
+    await press('I have stored it')
+    await page.getByText('Send from shop.example').waitFor()
+    assert.notInclude(await page.content(), secret)
+    await page.reload()
+    await page.getByText('Send from shop.example').waitFor()
+    assert.notInclude(await page.content(), secret)
+    assert.deepEqual(profile.takeProblems(), [])
+  })
+
+  it('a webhook is made, tested, read in its log, and replayed', async () => {
+    receiver.setBehaviour(respondWith(200, HOSTILE))
+    await open('Webhooks')
+    await press('Add endpoint')
+    await dialog().getByLabel('URL').fill(`${receiver.url}/hooks`)
+    await dialog().getByRole('button', { name: 'Add endpoint' }).click()
+    await page.getByText(/^whsec_/).waitFor()
+    await press('I have stored it')
+    await press('Send a test')
+    await dialog().getByRole('button', { name: 'Send the test' }).click()
+    await dialog().getByText('HTTP 200').first().waitFor()
+    await dialog().getByText(HOSTILE).waitFor()
+    const [first] = await receiver.received(1)
+    await dialog().getByRole('button', { name: 'Send again' }).click()
+    await dialog().getByRole('heading', { name: 'Attempt 2' }).waitFor()
+    const [, second] = await receiver.received(2)
+    assert.strictEqual(second?.headers['webhook-id'], first?.headers['webhook-id'])
+    assert.notStrictEqual(await page.title(), 'run')
+    assert.deepEqual(profile.takeProblems(), [])
+  })
+})
