@@ -103,9 +103,15 @@ describe('templates', () => {
       api.call(method, `/public${path}`, { key: api.admin, body })
     const automation = idOf(await call('/automations/create', 'POST', { name: 'a', steps, status: 'active' }))
     const campaign = idOf(await call('/campaigns', 'POST', { name: 'c', template_id: id }))
+    const usesOf = async (): Promise<unknown> =>
+      listOf((await api.call('GET', '/templates?limit=100')).body['data']?.['templates']).find(
+        (one) => textOf(one['id']) === id,
+      )?.['used_by']
+    assert.deepEqual(await usesOf(), { automations: 1, campaigns: 0 })
     assert.strictEqual(await remove(), 409)
     await call(`/automations/update-automation/${automation}`, 'PATCH', { status: 'archived' })
     await api.db.query(`UPDATE campaigns SET status = 'SENDING' WHERE id = $1`, [campaign])
+    assert.deepEqual(await usesOf(), { automations: 0, campaigns: 1 })
     assert.strictEqual(await remove(), 409)
     await api.db.query(`UPDATE campaigns SET status = 'COMPLETED' WHERE id = $1`, [campaign])
     assert.strictEqual(await remove(), 204)

@@ -4,7 +4,7 @@
  * previews have their own files.
  */
 import { z } from 'zod'
-import { findTemplateUsage } from '#src/campaigns/template-usage.ts'
+import { countTemplateUses, findTemplateUsage } from '#src/campaigns/template-usage.ts'
 import { refuse } from '#src/platform/errors.ts'
 import { findAttributeWarnings } from '#src/templates/attribute-warnings.ts'
 import {
@@ -60,6 +60,9 @@ const templateSchema = contentSchema.extend({
 const compiledSchema = z
   .object({ subject: z.string(), html: nullableText, text: nullableText })
   .meta({ description: 'what is rendered: partials included, MJML compiled, CSS inlined' })
+const usesSchema = z
+  .object({ automations: z.int().min(0), campaigns: z.int().min(0) })
+  .meta({ description: 'how many active or paused automations, and scheduled or sending campaigns, use it' })
 const templateResponse = envelope(templateSchema.extend({ compiled: compiledSchema })).meta({ id: 'TemplateAnswer' })
 const savedResponse = envelope(
   templateSchema.extend({
@@ -79,14 +82,23 @@ const list = route({
   access: 'any',
   query: paging,
   status: 200,
-  response: pagedList('templates', templateSchema),
+  response: pagedList('templates', templateSchema.extend({ used_by: usesSchema })),
   errors: [],
   handle: async (ctx, request) => {
     const { caller } = request
     const page = openPage(ctx, 'list-templates', request)
     if (isRefusal(page)) return page
     const found = await listTemplates(ctx.db, caller.workspaceId, page)
-    const data = pageData('templates', mapPage(found, presentTemplate), page)
+    const uses = await countTemplateUses(
+      ctx.db,
+      caller.workspaceId,
+      found.items.map(({ id }) => id),
+    )
+    const present = (template: Template): Record<string, unknown> => {
+      const { automations = 0, campaigns = 0 } = uses.get(template.id) ?? {}
+      return { ...presentTemplate(template), used_by: { automations, campaigns } }
+    }
+    const data = pageData('templates', mapPage(found, present), page)
     return { body: { success: true, message: `${countText(found.total, 'template')}.`, data } }
   },
 })

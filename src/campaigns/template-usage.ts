@@ -26,6 +26,43 @@ const FIND_USAGE = sql`
   LIMIT 1
 `
 
+const COUNT_USES = sql`
+  SELECT used.id,
+    (
+      SELECT count(*)
+      FROM automations a
+      JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version
+      WHERE a.workspace_id = $1
+        AND a.status IN ('active', 'paused')
+        AND jsonb_path_exists(v.steps, '$.**.template_id ? (@ == $id)', jsonb_build_object('id', used.id::text))
+    )::integer AS automations,
+    (
+      SELECT count(*)
+      FROM campaigns c
+      WHERE c.workspace_id = $1 AND c.template_id = used.id AND c.status IN ('SCHEDULED', 'SENDING', 'PAUSED')
+    )::integer AS campaigns
+  FROM unnest($2::uuid[]) AS used (id)
+`
+
+export interface TemplateUses {
+  readonly id: string
+  /** Active or paused ones whose present version uses it. */
+  readonly automations: number
+  /** Scheduled, sending or paused ones. */
+  readonly campaigns: number
+}
+
+/** Counts what uses each of a page of templates. */
+export async function countTemplateUses(
+  db: Queryable,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, TemplateUses>> {
+  if (ids.length === 0) return new Map()
+  const { rows } = await db.query<TemplateUses>(COUNT_USES, [workspaceId, ids])
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
 export interface TemplateUsage {
   readonly kind: 'automation' | 'campaign'
   readonly name: string

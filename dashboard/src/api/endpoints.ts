@@ -5828,6 +5828,13 @@ export type ListTemplatesAnswer = {
       readonly updated_at: string
       /** when it was last changed */
       readonly updatedAt: string
+      /** how many active or paused automations, and scheduled or sending campaigns, use it */
+      readonly used_by: {
+        /** the automations of this page */
+        readonly automations: number
+        /** the campaigns of this page */
+        readonly campaigns: number
+      }
     })[]
     /** the number of this page, from 1 */
     readonly page: number

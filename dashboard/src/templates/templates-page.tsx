@@ -117,6 +117,16 @@ function useTemplateColumns(): readonly DataColumn<StoredTemplate>[] {
       priority: 3,
     },
     {
+      id: 'used',
+      header: templates.usedBy,
+      cell: ({ used_by: { automations, campaigns } }) => (
+        <span className="truncate text-muted">{templates.usedByBoth(automations, campaigns)}</span>
+      ),
+      sortValue: ({ used_by: { automations, campaigns } }) => automations + campaigns,
+      width: '13rem',
+      priority: 3,
+    },
+    {
       id: 'version',
       header: templates.version,
       cell: (row) => <span className="tabular-nums text-muted">{row.version}</span>,

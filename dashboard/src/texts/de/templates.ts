@@ -21,6 +21,11 @@ export const templates: Texts['templates'] = {
   changed: 'Geändert',
   usedBy: 'Verwendet von',
   usedByCount: (count) => (count === 1 ? '1 Vorlage' : `${count} Vorlagen`),
+  usedByBoth: (automations, campaigns) =>
+    [
+      ...(automations === 0 ? [] : [automations === 1 ? '1 Automation' : `${automations} Automationen`]),
+      ...(campaigns === 0 ? [] : [campaigns === 1 ? '1 Kampagne' : `${campaigns} Kampagnen`]),
+    ].join(', ') || '–',
   kinds: { blocks: 'Bausteine', html: 'HTML', mjml: 'MJML', text: 'Text' },
   kindTexts: {
     blocks: 'Überschriften, Texte, Bilder und Schaltflächen zusammensetzen. Ohne Code.',

@@ -19,6 +19,11 @@ export const templates = {
   changed: 'Changed',
   usedBy: 'Used by',
   usedByCount: (count: number) => (count === 1 ? '1 template' : `${count} templates`),
+  usedByBoth: (automations: number, campaigns: number) =>
+    [
+      ...(automations === 0 ? [] : [automations === 1 ? '1 automation' : `${automations} automations`]),
+      ...(campaigns === 0 ? [] : [campaigns === 1 ? '1 campaign' : `${campaigns} campaigns`]),
+    ].join(', ') || '–',
   kinds: { blocks: 'Blocks', html: 'HTML', mjml: 'MJML', text: 'Text' },
   kindTexts: {
     blocks: 'Put headings, texts, images and buttons together. No code.',
