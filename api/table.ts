@@ -34,6 +34,8 @@ import { CAMPAIGN_SENDING_ROUTES } from '#api/routes/campaign-sending.ts'
 import { CAMPAIGN_ROUTES } from '#api/routes/campaigns.ts'
 import { CAPTURED_ROUTES } from '#api/routes/captured-emails.ts'
 import { CONTACT_HISTORY_ROUTES } from '#api/routes/contact-history.ts'
+import { CONTACT_BULK_ROUTES } from '#api/routes/contact-bulk.ts'
+import { CONTACT_SEARCH_ROUTES } from '#api/routes/contact-search.ts'
 import { CONTACT_ROUTES } from '#api/routes/contacts.ts'
 import { DASHBOARD_ROUTES } from '#api/routes/dashboard.ts'
 import { docsRoutes } from '#api/routes/docs.ts'
@@ -118,6 +120,8 @@ export const ROUTES: readonly AnyRoute[] = [
   ...AUDIENCE_ROUTES,
   ...CONTACT_ROUTES,
   ...CONTACT_HISTORY_ROUTES,
+  ...CONTACT_SEARCH_ROUTES,
+  ...CONTACT_BULK_ROUTES,
   ...AUTOMATION_ROUTES,
   ...AUTOMATION_RUN_ROUTES,
   ...AUTOMATION_WEBHOOK_SECRET_ROUTES,

@@ -196,6 +196,14 @@ dashboard/src/session: dashboard/src/api dashboard/src/texts dashboard/src/ui
 dashboard/src/shell: dashboard/src/api dashboard/src/session dashboard/src/texts dashboard/src/texts/en
   dashboard/src/ui
 dashboard/src/shared: dashboard/src/api dashboard/src/texts dashboard/src/ui
+dashboard/src/contact-list: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
+  dashboard/src/texts dashboard/src/ui
+dashboard/src/audiences: dashboard/src/api dashboard/src/contact-list dashboard/src/session dashboard/src/shared
+  dashboard/src/shell dashboard/src/texts dashboard/src/ui
+dashboard/src/contacts: dashboard/src/api dashboard/src/contact-list dashboard/src/session dashboard/src/shared
+  dashboard/src/shell dashboard/src/texts dashboard/src/ui
+dashboard/src/suppressions: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
+  dashboard/src/texts dashboard/src/ui
 dashboard/src/domains: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
 dashboard/src/messages: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
@@ -225,10 +233,6 @@ dashboard/src/overview: dashboard/src/api dashboard/src/session dashboard/src/sh
 dashboard/src/automations: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
 dashboard/src/ui-gallery: dashboard/src/shell dashboard/src/ui/gallery
-dashboard/src: dashboard/src/automations dashboard/src/account dashboard/src/accounts dashboard/src/audit dashboard/src/campaigns
-  dashboard/src/domains dashboard/src/inbox dashboard/src/keys dashboard/src/messages dashboard/src/operator
-  dashboard/src/overview dashboard/src/received dashboard/src/settings dashboard/src/shell dashboard/src/smtp dashboard/src/start
-  dashboard/src/team dashboard/src/templates dashboard/src/ui dashboard/src/ui-gallery dashboard/src/webhooks
 dashboard/src/account: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
 dashboard/src/audit: dashboard/src/api dashboard/src/shared dashboard/src/shell dashboard/src/texts dashboard/src/ui
@@ -236,6 +240,11 @@ dashboard/src/settings: dashboard/src/api dashboard/src/session dashboard/src/sh
   dashboard/src/texts dashboard/src/ui
 dashboard/src/team: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
+dashboard/src: dashboard/src/account dashboard/src/accounts dashboard/src/audiences dashboard/src/audit
+  dashboard/src/automations dashboard/src/campaigns dashboard/src/contacts dashboard/src/domains dashboard/src/inbox
+  dashboard/src/keys dashboard/src/messages dashboard/src/operator dashboard/src/overview dashboard/src/received
+  dashboard/src/settings dashboard/src/shell dashboard/src/smtp dashboard/src/start dashboard/src/suppressions
+  dashboard/src/team dashboard/src/templates dashboard/src/ui dashboard/src/ui-gallery dashboard/src/webhooks
 `)
 
 /**

@@ -22,10 +22,11 @@ const ROUTES_BY_PERMISSION: Readonly<Record<Permission, string>> = {
   'templates:write': 'save-template delete-template save-partial delete-partial',
   'audiences:read': 'get-audiences get-audience',
   'audiences:write': 'add-audience update-audience delete-audience',
-  'contacts:read': `get-contacts get-contact get-contact-history list-imports get-import
-    get-import-errors list-segments preview-segment get-segment list-segment-contacts`,
+  'contacts:read': `get-contacts get-contact get-contact-history get-contact-memberships search-contacts
+    list-contact-attributes list-imports get-import get-import-errors list-segments preview-segment get-segment
+    list-segment-contacts`,
   'contacts:write': `add-contact update-contact delete-contact import-contacts cancel-import create-segment
-    update-segment delete-segment`,
+    update-segment delete-segment change-contacts`,
   'contacts:export': 'export-contacts export-campaign-recipients export-suppressions',
   'campaigns:read': 'get-campaigns get-campaign list-campaign-recipients preview-campaign',
   'campaigns:write': 'create-campaign update-campaign delete-campaign',

@@ -26,6 +26,7 @@ export const BODY_EXAMPLES: Readonly<Record<string, unknown>> = {
   'change-tracking': { track_opens: true, privacy: 'truncated' },
   'update-audience': { name: 'Newsletter', double_opt_in: true },
   'update-contact': { first_name: 'Anna', tags: ['customer'] },
+  'change-contacts': { ids: [EXAMPLE_ID], add_tags: ['customer'] },
   'update-automation': { name: 'Welcome series', status: 'paused' },
   'enroll-contact': { email: 'anna@example.org', properties: { plan: 'pro' } },
   'unenroll-contact': { email: 'anna@example.org' },

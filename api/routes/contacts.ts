@@ -78,7 +78,7 @@ export function readContactName(given: z.output<typeof contactNameFields>, sink:
   return parsed.ok ? { email: parsed.value } : reject('email', parsed.reason)
 }
 
-const byName = contactNameFields.transform((given, sink) => ({ contact: readContactName(given, sink) }))
+export const byName = contactNameFields.transform((given, sink) => ({ contact: readContactName(given, sink) }))
 const getContactQuery = contactNameFields
   .extend({
     audienceId: z
@@ -208,7 +208,7 @@ export function isWellFormed(contact: ContactSelector): boolean {
   return !('id' in contact) || isUuid(contact.id)
 }
 
-async function findContactId(ctx: ApiContext, workspaceId: string, contact: ContactSelector): Promise<string | null> {
+export async function findContactId(ctx: ApiContext, workspaceId: string, contact: ContactSelector): Promise<string | null> {
   if ('id' in contact) return isUuid(contact.id) ? contact.id.toLowerCase() : null
   return (await ctx.contacts.find({ workspaceId, contact, audienceId: null }))?.id ?? null
 }

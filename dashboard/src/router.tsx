@@ -13,6 +13,9 @@ import { startRoutes } from '#dashboard/src/start/routes.ts'
 import { receivedRoutes } from '#dashboard/src/received/routes.ts'
 import { overviewRoutes } from '#dashboard/src/overview/routes.ts'
 import { operatorRoutes } from '#dashboard/src/operator/routes.ts'
+import { audienceRoutes } from '#dashboard/src/audiences/routes.ts'
+import { contactRoutes } from '#dashboard/src/contacts/routes.ts'
+import { suppressionRoutes } from '#dashboard/src/suppressions/routes.ts'
 import { galleryRoute } from '#dashboard/src/ui-gallery/routes.ts'
 import { ownAccountRoutes } from '#dashboard/src/account/routes.ts'
 import { auditRoutes } from '#dashboard/src/audit/routes.ts'
@@ -42,6 +45,9 @@ const routeTree = rootRoute.addChildren([
     ...inboxRoutes,
     ...templateRoutes,
     ...receivedRoutes,
+    ...audienceRoutes,
+    ...contactRoutes,
+    ...suppressionRoutes,
   ]),
   operatorRoute.addChildren([...operatorRoutes]),
 ])

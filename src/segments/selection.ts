@@ -16,6 +16,8 @@ export interface ContactSelection {
   readonly filter: Filter | null
   /** Applies to the audience; without one, all contacts are included. */
   readonly isSubscribedOnly: boolean
+  /** Only contacts whose address begins with this text, in lower case. */
+  readonly addressPrefix?: string | null
 }
 
 export interface ContactSliceQuery {
@@ -58,21 +60,22 @@ interface QueryParts {
 
 /** $1 is the workspace, $2 the audience if there is one. */
 function queryPartsOf(selection: ContactSelection, nowMs: number, needsLatest: boolean): QueryParts {
-  const { workspaceId, audienceId, filter, isSubscribedOnly } = selection
+  const { workspaceId, audienceId, filter, isSubscribedOnly, addressPrefix = null } = selection
   const scope = audienceId === null ? [workspaceId] : [workspaceId, audienceId]
   const condition =
     filter === null ? { sql: 'true', values: [] } : compileSegment(filter, { nowMs, first: scope.length + 1 })
-  const values = [...scope, ...condition.values]
+  const values = [...scope, ...condition.values, ...(addressPrefix === null ? [] : [addressPrefix])]
+  const found = addressPrefix === null ? condition.sql : `${condition.sql} AND c.email ^@ $${values.length}::text`
   if (audienceId === null)
     return {
       from: `contacts c ${needsLatest ? LATEST_MEMBERSHIP : ''}`,
-      where: `c.workspace_id = $1 AND NOT ${IS_ORPHANED} AND ${condition.sql}`,
+      where: `c.workspace_id = $1 AND NOT ${IS_ORPHANED} AND ${found}`,
       values,
     }
   const status = isSubscribedOnly ? ' AND m.is_subscribed' : ''
   return {
     from: 'memberships m JOIN contacts c ON c.id = m.contact_id',
-    where: `m.workspace_id = $1 AND m.audience_id = $2${status} AND ${condition.sql}`,
+    where: `m.workspace_id = $1 AND m.audience_id = $2${status} AND ${found}`,
     values,
   }
 }

@@ -35,6 +35,8 @@ const completeMessage = (sender: string, email: string, fields = ''): string =>
 const later = new Date(Date.now() + 3_600_000).toISOString()
 const SPELLINGS_OF_AUDIENCE = ['audience_id', 'audienceId'] as const
 const SPELLINGS_OF_SEGMENT = ['segment_id', 'segmentId'] as const
+const IN_AUDIENCE = SPELLINGS_OF_AUDIENCE.map((field): MakeSample => (own) => ({ query: { [field]: own.audience } }))
+const IN_SEGMENT = SPELLINGS_OF_SEGMENT.map((field): MakeSample => (own) => ({ query: { [field]: own.segment } }))
 const SPELLINGS_OF_AUDIENCES = ['audience_ids', 'audienceIds', ...SPELLINGS_OF_AUDIENCE] as const
 
 const trigger = (audience: string): object => ({ type: 'contact_added_to_audience', config: { audience_id: audience } })
@@ -158,9 +160,7 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
   'get-audience': [byQuery('audience')],
   'update-audience': [byQuery('audience', { body: { name: 'New' } })],
   'delete-audience': [byQuery('audience')],
-  'get-contacts': SPELLINGS_OF_AUDIENCE.map((field): MakeSample => ({ audience }) => ({
-    query: { [field]: audience },
-  })),
+  'get-contacts': IN_AUDIENCE,
   'get-contact': [
     byQuery('contact'),
     ({ email }) => ({ query: { email } }),
@@ -169,9 +169,7 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
     })),
   ],
   'get-contact-history': [byQuery('contact'), ({ email }) => ({ query: { email } })],
-  'add-contact': SPELLINGS_OF_AUDIENCE.map((field): MakeSample => ({ email, audience }) => ({
-    body: { email, [field]: audience },
-  })),
+  'add-contact': SPELLINGS_OF_AUDIENCE.map((field) => (own) => ({ body: { email: own.email, [field]: own.audience } })),
   'update-contact': [
     ...SPELLINGS_OF_AUDIENCE.map((field): MakeSample => ({ contact, audience }) => ({
       query: { id: contact },
@@ -247,13 +245,12 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
     })),
     ...['email', 'address'].map((field): MakeSample => ({ suppression }) => ({ query: { [field]: suppression } })),
   ],
-  'import-contacts': SPELLINGS_OF_AUDIENCE.map((field): MakeSample => ({ audience, email }) => ({
-    query: { [field]: audience },
-    body: `email\n${email}\n`,
-  })),
-  'export-contacts': [
-    ...SPELLINGS_OF_AUDIENCE.map((field): MakeSample => ({ audience }) => ({ query: { [field]: audience } })),
-    ...SPELLINGS_OF_SEGMENT.map((field): MakeSample => ({ segment }) => ({ query: { [field]: segment } })),
+  'import-contacts': IN_AUDIENCE.map((make): MakeSample => (own) => ({ ...make(own), body: `email\n${own.email}\n` })),
+  'export-contacts': [...IN_AUDIENCE, ...IN_SEGMENT],
+  'search-contacts': [...IN_AUDIENCE, ...IN_SEGMENT],
+  'get-contact-memberships': [byQuery('contact'), ({ email }) => ({ query: { email } })],
+  'change-contacts': [
+    ({ audience: audience_id, contact: id }) => ({ body: { ids: [id], audience_id, add_tags: ['a'] } }),
   ],
   'create-segment': [...SPELLINGS_OF_AUDIENCE.map(inSegment), inFilter],
   'preview-segment': [...SPELLINGS_OF_AUDIENCE.map(inSegment), inFilter],

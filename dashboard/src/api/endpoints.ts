@@ -2008,6 +2008,42 @@ export type ChangeApiKeyBody = {
   readonly force?: boolean
 }
 
+export type ChangeContactsAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** contacts that were found */
+    readonly changed: number
+    /** ids that no contact of the workspace has */
+    readonly missing: number
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type ChangeContactsBody = {
+  /** of the contacts */
+  readonly ids: readonly string[]
+  /** tags that each contact gets */
+  readonly add_tags?: readonly string[]
+  /** tags that each contact loses */
+  readonly remove_tags?: readonly string[]
+  /** the audience that each contact joins */
+  readonly audience_id?: string | null
+  /** true: ends the subscription to all audiences */
+  readonly unsubscribe?: boolean
+  /** true: deletes the contacts permanently; nothing else is changed */
+  readonly delete?: boolean
+}
+
 export type ChangedEmail = {
   /** true if the request was carried out */
   readonly success: true
@@ -4585,6 +4621,34 @@ export type GetContactHistoryAnswer = {
   }[]
 }
 
+export type GetContactMembershipsAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    readonly memberships: readonly ({
+      /** the id of the audience */
+      readonly audience_id: string
+      readonly audience_name: string
+      /** the status */
+      readonly status: "subscribed" | "unsubscribed"
+      /** when the contact joined the audience */
+      readonly joined_at: string
+      /** when it was last changed */
+      readonly updated_at: string
+    })[]
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type GetContactsAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -5299,6 +5363,24 @@ export type ListCampaignRecipientsAnswer = {
     readonly next: string | null
     /** only after a request with `cursor`: the cursor of the next page; null after the last one */
     readonly next_cursor?: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type ListContactAttributesAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    readonly attributes: readonly string[]
   }
   /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
   readonly warnings?: readonly {
@@ -7485,6 +7567,62 @@ export type ScheduledMessage = Message & ({
   })
 }
 
+export type SearchContactsAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the contacts of this page */
+    readonly contacts: readonly ({
+      /** identifies it in other calls */
+      readonly id: string
+      /** the e-mail address */
+      readonly email: string
+      /** the first name */
+      readonly firstName: string | null
+      /** the first name */
+      readonly first_name: string | null
+      /** the last name */
+      readonly lastName: string | null
+      /** the last name */
+      readonly last_name: string | null
+      /** the company the contact works for */
+      readonly companyName: string | null
+      /** the company the contact works for */
+      readonly company_name: string | null
+      /** the position of the contact */
+      readonly jobTitle: string | null
+      /** the position of the contact */
+      readonly job_title: string | null
+      /** the telephone number */
+      readonly phoneNumber: string | null
+      /** the telephone number */
+      readonly phone_number: string | null
+      /** in the audience of the segment, or the latest one; null if it is in no audience */
+      readonly status: "subscribed" | "unsubscribed" | null
+      /** words to find the object by */
+      readonly tags: readonly string[]
+      /** 0 to 1; null before the first calculation */
+      readonly deliverabilityScore: number | null
+      /** when it was created */
+      readonly createdAt: string
+    })[]
+    /** how many a page has at most */
+    readonly limit: number
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type SearchEmailsAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -9595,6 +9733,64 @@ export const getContactHistory: Endpoint<{
   }, GetContactHistoryAnswer> = {
   method: 'GET',
   path: '/api/v1/public/contacts/get-contact-history',
+  scope: 'workspace',
+}
+
+/** Find contacts by audience, segment, address, status, tag and attribute. */
+export const searchContacts: Endpoint<{
+    readonly query?: {
+      /** how many entries a page has at most */
+      readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+      /** only members of this audience */
+      readonly audienceId?: string
+      /** only contacts of this segment */
+      readonly segmentId?: string
+      /** the beginning of the address */
+      readonly search?: string
+      /** in the audience; without one, in any. blocked: suppressed */
+      readonly status?: "subscribed" | "unsubscribed" | "member" | "blocked"
+      /** only contacts with this tag */
+      readonly tag?: string
+      /** only contacts with this custom attribute */
+      readonly attribute?: string
+      /** the value of the attribute; without it, any value */
+      readonly value?: string
+    }
+  }, SearchContactsAnswer> = {
+  method: 'GET',
+  path: '/api/v1/public/contacts/search',
+  scope: 'workspace',
+}
+
+/** List names of custom attributes that contacts of the workspace have. */
+export const listContactAttributes: Endpoint<Record<never, never>, ListContactAttributesAnswer> = {
+  method: 'GET',
+  path: '/api/v1/public/contacts/attributes',
+  scope: 'workspace',
+}
+
+/** List the audiences of a contact, with its status in each. */
+export const getContactMemberships: Endpoint<{
+    readonly query?: {
+      /** of the contact; give this or email */
+      readonly id?: string
+      /** of the contact, URL-encoded; give this or id */
+      readonly email?: string
+    }
+  }, GetContactMembershipsAnswer> = {
+  method: 'GET',
+  path: '/api/v1/public/contacts/memberships',
+  scope: 'workspace',
+}
+
+/** Change up to 1000 contacts: add and remove tags, join an audience, unsubscribe, or delete. */
+export const changeContacts: Endpoint<{
+    readonly body: ChangeContactsBody
+  }, ChangeContactsAnswer> = {
+  method: 'POST',
+  path: '/api/v1/public/contacts/change-contacts',
   scope: 'workspace',
 }
 

@@ -1,10 +1,14 @@
 import { campaigns } from './campaigns.ts'
 import { automations } from './automations.ts'
+import { audiences } from './audiences.ts'
+import { contacts } from './contacts.ts'
 import { domains } from './domains.ts'
+import { imports } from './imports.ts'
 import { mailView } from './mail-view.ts'
 import { messages } from './messages.ts'
 import { inbox } from './inbox.ts'
 import { received } from './received.ts'
+import { segments } from './segments.ts'
 import { session } from './session.ts'
 import { secrets } from './secrets.ts'
 import { keys } from './keys.ts'
@@ -17,6 +21,7 @@ import { administration } from './administration.ts'
 import { operator } from './operator.ts'
 import { shell } from './shell.ts'
 import { templates } from './templates.ts'
+import { suppressions } from './suppressions.ts'
 import { ui } from './ui.ts'
 import { people } from './people.ts'
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
@@ -43,4 +48,9 @@ export const de: Texts = {
   accounts,
   administration,
   operator,
+  audiences,
+  contacts,
+  imports,
+  segments,
+  suppressions,
 }

@@ -5,11 +5,15 @@
 import { ENGLISH_UI_TEXTS as ui } from '#dashboard/src/ui/ui-texts.ts'
 import { campaigns } from './campaigns.ts'
 import { automations } from './automations.ts'
+import { audiences } from './audiences.ts'
+import { contacts } from './contacts.ts'
 import { domains } from './domains.ts'
+import { imports } from './imports.ts'
 import { mailView } from './mail-view.ts'
 import { messages } from './messages.ts'
 import { inbox } from './inbox.ts'
 import { received } from './received.ts'
+import { segments } from './segments.ts'
 import { session } from './session.ts'
 import { secrets } from './secrets.ts'
 import { keys } from './keys.ts'
@@ -23,6 +27,7 @@ import { operator } from './operator.ts'
 import { shell } from './shell.ts'
 import { people } from './people.ts'
 import { templates } from './templates.ts'
+import { suppressions } from './suppressions.ts'
 
 export const en = {
   automations,
@@ -46,6 +51,11 @@ export const en = {
   accounts,
   administration,
   operator,
+  audiences,
+  contacts,
+  imports,
+  segments,
+  suppressions,
 }
 
 export type Texts = typeof en

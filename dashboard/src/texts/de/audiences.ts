@@ -1,0 +1,1 @@
+export { audiences } from '#dashboard/src/texts/en/audiences.ts'

@@ -1,0 +1,1 @@
+export { contacts } from '#dashboard/src/texts/en/contacts.ts'

@@ -1,0 +1,1 @@
+export { imports } from '#dashboard/src/texts/en/imports.ts'

@@ -1,0 +1,1 @@
+export { segments } from '#dashboard/src/texts/en/segments.ts'

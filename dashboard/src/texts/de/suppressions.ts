@@ -1,0 +1,1 @@
+export { suppressions } from '#dashboard/src/texts/en/suppressions.ts'
