@@ -9,6 +9,9 @@ import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { Section } from '#dashboard/src/ui/section.tsx'
 
+/** Longer lists scroll in a box. */
+const SHORT = 8
+
 interface ImportErrorsProps {
   readonly id: string
   readonly failed: number
@@ -39,7 +42,7 @@ export function ImportErrors({ id, failed }: ImportErrorsProps): ReactNode {
         <DataTable
           label={imports.errors(failed)}
           isDense
-          height="20rem"
+          {...(failed > SHORT ? { height: '20rem' } : {})}
           rows={data?.data.errors ?? null}
           getRowId={({ line, column }) => `${line.toString()} ${column ?? ''}`}
           columns={[

@@ -6,8 +6,6 @@ import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
 import { Dialog } from '#dashboard/src/ui/dialog.tsx'
-import { Field } from '#dashboard/src/ui/field.tsx'
-import { TextInput } from '#dashboard/src/ui/text-input.tsx'
 import { useToast } from '#dashboard/src/ui/toast.tsx'
 import type { SuppressionKind } from './suppression-kinds.ts'
 
@@ -18,7 +16,7 @@ interface RemoveSuppressionsDialogProps {
   readonly onRemoved: () => void
 }
 
-/** Mail to the addresses goes out again, so the reader says why. */
+/** Mail to the addresses goes out again, so the reader is warned by what put them on the list. */
 export function RemoveSuppressionsDialog({
   emails,
   kinds,
@@ -27,7 +25,6 @@ export function RemoveSuppressionsDialog({
 }: RemoveSuppressionsDialogProps): ReactNode {
   const { suppressions: texts } = useTexts()
   const toast = useToast()
-  const [reason, setReason] = useState('')
   const [error, setError] = useState<ApiError | null>(null)
   const action = useAction(deleteSuppressions, {
     invalidates: ['/public/suppressions', '/public/contacts'],
@@ -44,11 +41,9 @@ export function RemoveSuppressionsDialog({
       isOpen
       onOpenChange={onClose}
       title={texts.removeTitle(emails.length)}
-      onSubmit={() => {
-        if (reason.trim() !== '') action.mutate({ body: { suppressions: emails, reason: reason.trim() } })
-      }}
+      onSubmit={() => action.mutate({ body: { suppressions: emails } })}
       footer={
-        <Button type="submit" variant="danger" isLoading={action.isPending} disabled={reason.trim() === ''}>
+        <Button type="submit" variant="danger" isLoading={action.isPending}>
           {texts.remove}
         </Button>
       }
@@ -61,9 +56,6 @@ export function RemoveSuppressionsDialog({
           </Callout>
         ))}
         {error !== null && <Callout tone="danger">{error.message}</Callout>}
-        <Field label={texts.removeReason} hint={texts.removeReasonHint} isRequired>
-          <TextInput value={reason} onChange={setReason} />
-        </Field>
       </div>
     </Dialog>
   )

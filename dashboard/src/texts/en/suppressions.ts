@@ -57,8 +57,6 @@ export const suppressions = {
   remove: 'Remove from the list',
   removeTitle: (count: number) => `Remove ${addresses(count)} from the list?`,
   removeText: 'Mail is sent to them again, also mail that waits now.',
-  removeReason: 'Reason',
-  removeReasonHint: 'Why is mail wanted and possible again? It is kept in the audit log.',
   removedToast: (count: number) => `${addresses(count)} removed from the list`,
   removeWarnings: {
     complaint: 'Somebody reported your mail as spam. More mail to them harms the reputation of your domain.',
