@@ -1,8 +1,8 @@
 /**
- * Builds `dashboard/dist`, unless the sources have not changed since the last build: `node dashboard/build.mjs`. It also
- * writes each text file compressed (brotli and gzip), because the api sends the files as they are. Vite writes to a
- * folder of its own, which replaces the old one when it is complete: a build that is interrupted changes nothing, and
- * of two at the same time the last one wins. A tree without Vite (a package) contains the built files already.
+ * Builds `dashboard/dist`, unless the sources have not changed since the last build: `node dashboard/build.mjs`. It
+ * also writes each text file compressed (brotli and gzip), because the api sends the files as they are. Vite writes to
+ * a folder of its own, which replaces the old one when it is complete: a build that is interrupted changes nothing,
+ * and of two at the same time the last one wins. A tree without Vite (a package) contains the built files already.
  *
  * `packages.json` lists the packages whose code is in the files, by their path in package-lock.json, for the components
  * of a release; `licences.txt` has their licences, which must accompany the code.

@@ -54,7 +54,8 @@ function formatEndpoint(method: string, path: string, operation: Operation): str
   const scope = SCOPES.find(([prefix]) => path.startsWith(prefix))?.[1] ?? 'workspace'
   const comment = operation.summary.replace(/[^.]$/, '$&.')
   const input = formatInput(operation)?.type ?? 'Record<never, never>'
-  return `${formatComment(comment, '')}export const ${operation.operationId}: Endpoint<${input}, ${formatAnswer(operation)}> = {
+  const type = `Endpoint<${input}, ${formatAnswer(operation)}>`
+  return `${formatComment(comment, '')}export const ${operation.operationId}: ${type} = {
   method: '${method.toUpperCase()}',
   path: '${path}',
   scope: '${scope}',

@@ -226,10 +226,8 @@ dashboard/src/start: dashboard/src/api dashboard/src/session dashboard/src/share
   dashboard/src/texts dashboard/src/ui
 dashboard/src/received: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
-dashboard/src/operator: dashboard/src/api dashboard/src/shared dashboard/src/shell dashboard/src/texts
-  dashboard/src/ui
-dashboard/src/overview: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
-  dashboard/src/texts dashboard/src/ui
+dashboard/src/operator: dashboard/src/api dashboard/src/shared dashboard/src/shell dashboard/src/texts dashboard/src/ui
+dashboard/src/overview: dashboard/src/api dashboard/src/shared dashboard/src/shell dashboard/src/texts dashboard/src/ui
 dashboard/src/automations: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
 dashboard/src/ui-gallery: dashboard/src/shell dashboard/src/ui/gallery
@@ -273,6 +271,7 @@ api/openapi: api
 api/routes: bin/commands src/crypto
 api: api/openapi src/sandbox
 worker: src/deferred-content
+dashboard/src/overview: dashboard/src/texts/en src/workspaces
 packaging: config src/crypto src/operator
 packaging/container: config
 packaging/helm: config src/crypto

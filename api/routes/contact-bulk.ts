@@ -1,7 +1,7 @@
 /**
- * Changes many contacts: tags, an audience, an unsubscription, or a deletion. A hundred contacts are one transaction, so
- * a failure leaves whole hundreds changed; the same request again changes the rest. Contacts of another workspace are
- * not found and are counted as missing. As everywhere, no request subscribes an unsubscribed membership again.
+ * Changes many contacts: tags, an audience, an unsubscription, or a deletion. A hundred contacts are one transaction,
+ * so a failure leaves whole hundreds changed; the same request again changes the rest. Contacts of another workspace
+ * are not found and are counted as missing. As everywhere, no request subscribes an unsubscribed membership again.
  */
 import { z } from 'zod'
 import { changeContact, deleteContact } from '#src/contacts/change-contact.ts'

@@ -1,7 +1,7 @@
 /**
  * Finds contacts: of the workspace, of an audience or of a segment, by the beginning of the address, status, tag and
- * attribute, in pages behind a cursor. A late page costs as much as the first. A condition that few contacts meet may be
- * slow: the query ends after 20 seconds. Audiences and segments of another workspace are not found.
+ * attribute, in pages behind a cursor. A late page costs as much as the first. A condition that few contacts meet may
+ * be slow: the query ends after 20 seconds. Audiences and segments of another workspace are not found.
  */
 import { z } from 'zod'
 import { listAttributes } from '#src/contacts/attribute-names.ts'

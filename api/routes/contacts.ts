@@ -208,7 +208,11 @@ export function isWellFormed(contact: ContactSelector): boolean {
   return !('id' in contact) || isUuid(contact.id)
 }
 
-export async function findContactId(ctx: ApiContext, workspaceId: string, contact: ContactSelector): Promise<string | null> {
+export async function findContactId(
+  ctx: ApiContext,
+  workspaceId: string,
+  contact: ContactSelector,
+): Promise<string | null> {
   if ('id' in contact) return isUuid(contact.id) ? contact.id.toLowerCase() : null
   return (await ctx.contacts.find({ workspaceId, contact, audienceId: null }))?.id ?? null
 }

@@ -1,6 +1,6 @@
 /**
  * The dashboard: its page, its files, and the frame that shows mail. The page is the same at every address of the
- * dashboard (`serveDashboard`); it reads everything from the documented endpoints, with the session of who is signed in.
+ * dashboard (`serveDashboard`); it reads everything from the documented endpoints, with the session of the person.
  */
 import type { IncomingMessage } from 'node:http'
 import { z } from 'zod'

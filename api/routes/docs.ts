@@ -1,6 +1,7 @@
 /**
- * The pages for developers: GET /about says what this server is, GET /docs is the API reference. Both are made here from the
- * table of routes and are complete without scripts; the service delivers all of their files, so they work offline.
+ * The pages for developers: GET /about says what this server is, GET /docs is the API reference. Both are made here
+ * from the table of routes and are complete without scripts; the service delivers all of their files, so they work
+ * offline.
  */
 import { z } from 'zod'
 import { refuse } from '#src/platform/errors.ts'

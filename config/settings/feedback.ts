@@ -7,8 +7,8 @@ export const feedbackSettings = {
     env: 'OPERATOR_DKIM_DOMAIN',
     read: dnsName,
     description:
-      'Domain (d=) of a further DKIM signature on all mail of sending domains, for feedback loops that are registered ' +
-      'for a DKIM domain. It also seals forwarded mail (ARC). Needs `OPERATOR_DKIM_KEY`.',
+      'Domain (d=) of a further DKIM signature on all mail of sending domains, for feedback loops that are ' +
+      'registered for a DKIM domain. It also seals forwarded mail (ARC). Needs `OPERATOR_DKIM_KEY`.',
     guide: 'feedback-loops',
   }),
   operatorDkimSelector: setting({

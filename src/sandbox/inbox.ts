@@ -128,8 +128,8 @@ export interface CapturedEntry extends InboxEntry {
 }
 
 /**
- * Mail captured from a workspace's messages, newest first; with `search`, mail whose recipient, From or subject contains
- * it. At most a week of mail is examined.
+ * Mail captured from a workspace's messages, newest first; with `search`, mail whose recipient, From or subject
+ * contains it. At most a week of mail is examined.
  */
 export function listCaptured(
   db: Queryable,

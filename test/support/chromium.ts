@@ -1,6 +1,7 @@
 /**
- * A real browser for the tests of the dashboard: Debian's Chromium, driven by playwright-core. Every page is watched: an
- * uncaught error, a violation of the content security policy, or an error in the console fails the test that ends next.
+ * A real browser for the tests of the dashboard: Debian's Chromium, driven by playwright-core. Every page is watched:
+ * an uncaught error, a violation of the content security policy, or an error in the console fails the test that ends
+ * next.
  */
 import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'

@@ -9,6 +9,7 @@ import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { NumberText } from '#dashboard/src/ui/numbers.tsx'
@@ -43,19 +44,21 @@ export function AccountsPage(): ReactNode {
   return (
     <>
       <PageHeader title={accounts.title} description={accounts.description} actions={isEmpty ? undefined : buttons} />
-      <DataTable
-        label={accounts.title}
-        columns={columns}
-        rows={list.query.isPending ? null : list.items}
-        getRowId={(row) => row.id}
-        onOpen={(row) => changeSearch({ account: row.id })}
-        currentId={search['account']}
-        hasMore={list.hasMore}
-        isLoadingMore={list.query.isFetchingNextPage}
-        onEndReached={() => list.loadMore()}
-        error={list.query.error === null ? null : <FailedQuery query={list.query} title={accounts.notLoaded} />}
-        empty={<EmptyState icon={Plug} title={accounts.empty} text={accounts.emptyText} action={buttons} />}
-      />
+      <Card padding="none">
+        <DataTable
+          label={accounts.title}
+          columns={columns}
+          rows={list.query.isPending ? null : list.items}
+          getRowId={(row) => row.id}
+          onOpen={(row) => changeSearch({ account: row.id })}
+          currentId={search['account']}
+          hasMore={list.hasMore}
+          isLoadingMore={list.query.isFetchingNextPage}
+          onEndReached={() => list.loadMore()}
+          error={list.query.error === null ? null : <FailedQuery query={list.query} title={accounts.notLoaded} />}
+          empty={<EmptyState icon={Plug} title={accounts.empty} text={accounts.emptyText} action={buttons} />}
+        />
+      </Card>
       <AccountSheet id={search['account'] ?? null} onClose={() => changeSearch({ account: undefined })} />
       {can('accounts:write') && search['connect'] === 'smtp' && (
         <AccountDialog

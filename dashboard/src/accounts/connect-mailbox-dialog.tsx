@@ -1,4 +1,6 @@
-/** Connects a mailbox by a sign-in at its provider, or connects an account again. The browser leaves for the provider. */
+/**
+ * Connects a mailbox by a sign-in at its provider, or connects an account again. The browser leaves for the provider.
+ */
 import { useState, type ReactNode } from 'react'
 import type { ApiError } from '#dashboard/src/api/endpoint.ts'
 import { startOauth, type Account } from '#dashboard/src/api/endpoints.ts'

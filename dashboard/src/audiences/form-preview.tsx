@@ -1,6 +1,6 @@
 /**
- * What people see on the public page, which no frame may show. It can be filled in to see the page that follows; nothing
- * is sent. The words are those of the page, which is in English.
+ * What people see on the public page, which no frame may show. It can be filled in to see the page that follows;
+ * nothing is sent. The words are those of the page, which is in English.
  */
 import { useState, type ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'

@@ -7,6 +7,7 @@ import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { StatusBadge } from '#dashboard/src/ui/badge.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { NumberText } from '#dashboard/src/ui/numbers.tsx'
@@ -25,17 +26,19 @@ export function AutomationCalls({ automation }: { readonly automation: Automatio
   )
   const columns = useColumns()
   return (
-    <DataTable
-      label={automations.tabs.calls}
-      columns={columns}
-      rows={list.query.isPending ? null : list.items}
-      getRowId={(row) => row.id}
-      hasMore={list.hasMore}
-      isLoadingMore={list.query.isFetchingNextPage}
-      onEndReached={() => list.loadMore()}
-      error={list.query.error === null ? null : <FailedQuery query={list.query} title={automations.callsNotLoaded} />}
-      empty={<EmptyState icon={Webhook} title={automations.noCalls} text={automations.noCallsText} />}
-    />
+    <Card padding="none">
+      <DataTable
+        label={automations.tabs.calls}
+        columns={columns}
+        rows={list.query.isPending ? null : list.items}
+        getRowId={(row) => row.id}
+        hasMore={list.hasMore}
+        isLoadingMore={list.query.isFetchingNextPage}
+        onEndReached={() => list.loadMore()}
+        error={list.query.error === null ? null : <FailedQuery query={list.query} title={automations.callsNotLoaded} />}
+        empty={<EmptyState icon={Webhook} title={automations.noCalls} text={automations.noCallsText} />}
+      />
+    </Card>
   )
 }
 

@@ -18,6 +18,7 @@ import { StatusBadge } from '#dashboard/src/ui/badge.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { Dialog } from '#dashboard/src/ui/dialog.tsx'
 import { EmailAddress } from '#dashboard/src/ui/email-address.tsx'
@@ -68,20 +69,24 @@ export function AutomationContacts({ automation }: { readonly automation: Automa
           }
         />
       </div>
-      <DataTable
-        label={automations.tabs.contacts}
-        columns={columns}
-        rows={list.query.isPending ? null : list.items}
-        getRowId={(row) => row.id}
-        getHref={(row) => path(`/automations/${automation.id}`, { contact: row.id })}
-        hasMore={list.hasMore}
-        isLoadingMore={list.query.isFetchingNextPage}
-        onEndReached={() => list.loadMore()}
-        error={
-          list.query.error === null ? null : <FailedQuery query={list.query} title={automations.subscribersNotLoaded} />
-        }
-        empty={<EmptyState icon={Users} title={automations.noSubscribers} text={automations.noSubscribersText} />}
-      />
+      <Card padding="none">
+        <DataTable
+          label={automations.tabs.contacts}
+          columns={columns}
+          rows={list.query.isPending ? null : list.items}
+          getRowId={(row) => row.id}
+          getHref={(row) => path(`/automations/${automation.id}`, { contact: row.id })}
+          hasMore={list.hasMore}
+          isLoadingMore={list.query.isFetchingNextPage}
+          onEndReached={() => list.loadMore()}
+          error={
+            list.query.error === null ? null : (
+              <FailedQuery query={list.query} title={automations.subscribersNotLoaded} />
+            )
+          }
+          empty={<EmptyState icon={Users} title={automations.noSubscribers} text={automations.noSubscribersText} />}
+        />
+      </Card>
       <EnrolDialog
         automation={automation}
         isOpen={search['enrol'] !== undefined}

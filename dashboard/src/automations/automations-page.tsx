@@ -14,6 +14,7 @@ import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { Dialog } from '#dashboard/src/ui/dialog.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
@@ -51,18 +52,20 @@ export function AutomationsPage(): ReactNode {
         description={automations.description}
         actions={isEmpty ? undefined : create}
       />
-      <DataTable
-        label={automations.title}
-        columns={columns}
-        rows={list.query.isPending ? null : list.items}
-        getRowId={(row) => row.id}
-        getHref={(row) => path(`/automations/${row.id}`)}
-        hasMore={list.hasMore}
-        isLoadingMore={list.query.isFetchingNextPage}
-        onEndReached={() => list.loadMore()}
-        error={list.query.error === null ? null : <FailedQuery query={list.query} title={automations.notLoaded} />}
-        empty={<EmptyState icon={Workflow} title={automations.empty} text={automations.emptyText} action={create} />}
-      />
+      <Card padding="none">
+        <DataTable
+          label={automations.title}
+          columns={columns}
+          rows={list.query.isPending ? null : list.items}
+          getRowId={(row) => row.id}
+          getHref={(row) => path(`/automations/${row.id}`)}
+          hasMore={list.hasMore}
+          isLoadingMore={list.query.isFetchingNextPage}
+          onEndReached={() => list.loadMore()}
+          error={list.query.error === null ? null : <FailedQuery query={list.query} title={automations.notLoaded} />}
+          empty={<EmptyState icon={Workflow} title={automations.empty} text={automations.emptyText} action={create} />}
+        />
+      </Card>
       <CreateDialog isOpen={search['create'] !== undefined} onClose={() => changeSearch({ create: undefined })} />
     </>
   )

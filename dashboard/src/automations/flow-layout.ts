@@ -55,7 +55,7 @@ function branchWidth({ yes = [], no = [] }: FlowStep): number {
   return widthOf(yes) + COLUMN_GAP + widthOf(no)
 }
 
-interface Place {
+interface ListPosition {
   readonly list: string
   readonly center: number
   readonly y: number
@@ -69,7 +69,7 @@ interface Bottom {
   readonly last: string | null
 }
 
-function drawList(drawing: Drawing, steps: readonly FlowStep[], place: Place): Bottom {
+function drawList(drawing: Drawing, steps: readonly FlowStep[], place: ListPosition): Bottom {
   const { list, center, branch = null } = place
   let bottom: Bottom = addPoint(drawing, place, 0, { y: place.y, last: null })
   connect(drawing, place.from, idOfPoint({ list, index: 0 }), branch)
@@ -87,7 +87,11 @@ function drawList(drawing: Drawing, steps: readonly FlowStep[], place: Place): B
   return bottom
 }
 
-function drawBranches(drawing: Drawing, step: FlowStep, place: Place): { y: number; ends: readonly (string | null)[] } {
+function drawBranches(
+  drawing: Drawing,
+  step: FlowStep,
+  place: ListPosition,
+): { y: number; ends: readonly (string | null)[] } {
   const { yes = [], no = [] } = step
   const left = place.center - branchWidth(step) / 2
   const common = { y: place.y + ROW_GAP / 2, from: step.id }
@@ -103,7 +107,7 @@ function drawBranches(drawing: Drawing, step: FlowStep, place: Place): { y: numb
 }
 
 /** A place to add a step; what follows is connected to it. */
-function addPoint(drawing: Drawing, { list, center }: Place, index: number, { y }: Bottom): Bottom {
+function addPoint(drawing: Drawing, { list, center }: ListPosition, index: number, { y }: Bottom): Bottom {
   const point = { list, index }
   drawing.nodes.push({ id: idOfPoint(point), kind: 'add', point, x: center - ADD_SIZE / 2, y })
   return { y: y + ADD_SIZE + ROW_GAP, last: idOfPoint(point) }

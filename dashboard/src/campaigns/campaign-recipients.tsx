@@ -16,6 +16,7 @@ import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { StatusBadge } from '#dashboard/src/ui/badge.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { EmailAddress } from '#dashboard/src/ui/email-address.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
@@ -73,22 +74,24 @@ export function CampaignRecipients({ campaign }: { readonly campaign: Campaign }
         />
         <ExportButton campaign={campaign} filter={filter} />
       </div>
-      <DataTable
-        label={campaigns.recipients}
-        columns={columns}
-        rows={list.query.isPending ? null : list.items}
-        getRowId={(row) => row.contact_id}
-        getHref={(row) =>
-          row.email_id === null ? path(`/contacts/${row.contact_id}`) : path(`/messages/${row.email_id}`)
-        }
-        hasMore={list.hasMore}
-        isLoadingMore={list.query.isFetchingNextPage}
-        onEndReached={() => list.loadMore()}
-        error={
-          list.query.error === null ? null : <FailedQuery query={list.query} title={campaigns.recipientsNotLoaded} />
-        }
-        empty={<EmptyState icon={Users} title={campaigns.noRecipients} text={campaigns.noRecipientsText} />}
-      />
+      <Card padding="none">
+        <DataTable
+          label={campaigns.recipients}
+          columns={columns}
+          rows={list.query.isPending ? null : list.items}
+          getRowId={(row) => row.contact_id}
+          getHref={(row) =>
+            row.email_id === null ? path(`/contacts/${row.contact_id}`) : path(`/messages/${row.email_id}`)
+          }
+          hasMore={list.hasMore}
+          isLoadingMore={list.query.isFetchingNextPage}
+          onEndReached={() => list.loadMore()}
+          error={
+            list.query.error === null ? null : <FailedQuery query={list.query} title={campaigns.recipientsNotLoaded} />
+          }
+          empty={<EmptyState icon={Users} title={campaigns.noRecipients} text={campaigns.noRecipientsText} />}
+        />
+      </Card>
     </>
   )
 }

@@ -10,6 +10,7 @@ import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { FilterBar } from '#dashboard/src/ui/filter-bar.tsx'
@@ -63,24 +64,26 @@ export function CampaignsPage(): ReactNode {
           />
         </div>
       )}
-      <DataTable
-        label={campaigns.title}
-        columns={columns}
-        rows={list.query.isPending ? null : list.items}
-        getRowId={(row) => row.id}
-        getHref={(row) => path(`/campaigns/${row.id}${row.status === 'DRAFT' ? '/edit/who' : ''}`)}
-        hasMore={list.hasMore}
-        isLoadingMore={list.query.isFetchingNextPage}
-        onEndReached={() => list.loadMore()}
-        error={list.query.error === null ? null : <FailedQuery query={list.query} title={campaigns.notLoaded} />}
-        empty={
-          status === undefined ? (
-            <EmptyState icon={Megaphone} title={campaigns.empty} text={campaigns.emptyText} action={create} />
-          ) : (
-            <EmptyState icon={Megaphone} title={campaigns.emptyFiltered} text={campaigns.emptyFilteredText} />
-          )
-        }
-      />
+      <Card padding="none">
+        <DataTable
+          label={campaigns.title}
+          columns={columns}
+          rows={list.query.isPending ? null : list.items}
+          getRowId={(row) => row.id}
+          getHref={(row) => path(`/campaigns/${row.id}${row.status === 'DRAFT' ? '/edit/who' : ''}`)}
+          hasMore={list.hasMore}
+          isLoadingMore={list.query.isFetchingNextPage}
+          onEndReached={() => list.loadMore()}
+          error={list.query.error === null ? null : <FailedQuery query={list.query} title={campaigns.notLoaded} />}
+          empty={
+            status === undefined ? (
+              <EmptyState icon={Megaphone} title={campaigns.empty} text={campaigns.emptyText} action={create} />
+            ) : (
+              <EmptyState icon={Megaphone} title={campaigns.emptyFiltered} text={campaigns.emptyFilteredText} />
+            )
+          }
+        />
+      </Card>
       <CreateCampaignDialog
         isOpen={search['create'] !== undefined}
         onClose={() => changeSearch({ create: undefined })}

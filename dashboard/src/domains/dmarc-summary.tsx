@@ -8,6 +8,7 @@ import { Badge } from '#dashboard/src/ui/badge.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
 import { CopyField } from '#dashboard/src/ui/copy-field.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { NumberText, Percent } from '#dashboard/src/ui/numbers.tsx'
@@ -85,13 +86,15 @@ function Sources({ sources }: { readonly sources: readonly DmarcSource[] }): Rea
     },
   ]
   return (
-    <DataTable
-      label={domains.sources}
-      columns={columns}
-      rows={sources}
-      getRowId={(row) => row.address}
-      empty={<EmptyState title={domains.noReports} text={domains.noReportsText} />}
-    />
+    <Card padding="none">
+      <DataTable
+        label={domains.sources}
+        columns={columns}
+        rows={sources}
+        getRowId={(row) => row.address}
+        empty={<EmptyState title={domains.noReports} text={domains.noReportsText} />}
+      />
+    </Card>
   )
 }
 

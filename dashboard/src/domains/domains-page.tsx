@@ -10,6 +10,7 @@ import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { PageHeader } from '#dashboard/src/ui/page-header.tsx'
@@ -40,18 +41,20 @@ export function DomainsPage(): ReactNode {
   return (
     <>
       <PageHeader title={domains.title} description={domains.description} actions={isEmpty ? undefined : addButton} />
-      <DataTable
-        label={domains.title}
-        columns={columns}
-        rows={list.query.isPending ? null : list.items}
-        getRowId={(row) => row.id}
-        getHref={(row) => path(`/domains/${row.id}`)}
-        hasMore={list.hasMore}
-        isLoadingMore={list.query.isFetchingNextPage}
-        onEndReached={() => list.loadMore()}
-        error={list.query.error === null ? null : <FailedQuery query={list.query} title={domains.notLoaded} />}
-        empty={<EmptyState icon={Globe} title={domains.empty} text={domains.emptyText} action={addButton} />}
-      />
+      <Card padding="none">
+        <DataTable
+          label={domains.title}
+          columns={columns}
+          rows={list.query.isPending ? null : list.items}
+          getRowId={(row) => row.id}
+          getHref={(row) => path(`/domains/${row.id}`)}
+          hasMore={list.hasMore}
+          isLoadingMore={list.query.isFetchingNextPage}
+          onEndReached={() => list.loadMore()}
+          error={list.query.error === null ? null : <FailedQuery query={list.query} title={domains.notLoaded} />}
+          empty={<EmptyState icon={Globe} title={domains.empty} text={domains.emptyText} action={addButton} />}
+        />
+      </Card>
       {limit !== null && list.first !== undefined && (
         <p className="mt-3 text-sm text-muted">{domains.ofPlan(list.first.total, limit)}</p>
       )}

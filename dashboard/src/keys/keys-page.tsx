@@ -9,6 +9,7 @@ import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { SecretDialog } from '#dashboard/src/shared/secret-dialog.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { PageHeader } from '#dashboard/src/ui/page-header.tsx'
@@ -56,19 +57,21 @@ export function KeysPage(): ReactNode {
           segments={TYPES.map((value) => ({ value, label: keys.filters[value] }))}
         />
       </div>
-      <DataTable
-        label={keys.title}
-        columns={columns}
-        rows={list.query.isPending ? null : list.items}
-        getRowId={(row) => row.id}
-        onOpen={(row) => changeSearch({ key: row.id })}
-        currentId={search['key']}
-        hasMore={list.hasMore}
-        isLoadingMore={list.query.isFetchingNextPage}
-        onEndReached={() => list.loadMore()}
-        error={list.query.error === null ? null : <FailedQuery query={list.query} title={keys.notLoaded} />}
-        empty={<EmptyState icon={KeyRound} title={keys.empty} text={keys.emptyText} />}
-      />
+      <Card padding="none">
+        <DataTable
+          label={keys.title}
+          columns={columns}
+          rows={list.query.isPending ? null : list.items}
+          getRowId={(row) => row.id}
+          onOpen={(row) => changeSearch({ key: row.id })}
+          currentId={search['key']}
+          hasMore={list.hasMore}
+          isLoadingMore={list.query.isFetchingNextPage}
+          onEndReached={() => list.loadMore()}
+          error={list.query.error === null ? null : <FailedQuery query={list.query} title={keys.notLoaded} />}
+          empty={<EmptyState icon={KeyRound} title={keys.empty} text={keys.emptyText} />}
+        />
+      </Card>
       <KeySheet id={search['key'] ?? null} onClose={() => changeSearch({ key: undefined })} onSecret={shown} />
       {can('keys:write') && (
         <CreateSendingKeyDialog

@@ -1,4 +1,6 @@
-/** The request that sends a message, as a line for a shell. The key stays in a variable: nobody pastes it by mistake. */
+/**
+ * The request that sends a message, as a line for a shell. The key stays in a variable: nobody pastes it by mistake.
+ */
 import type { Email, EmailContent } from '#dashboard/src/api/endpoints.ts'
 
 type Message = Email['data']

@@ -1,4 +1,6 @@
-/** A secret that is shown once. The dialog closes only by its button, so that nobody loses the secret by a stray click. */
+/**
+ * A secret that is shown once. The dialog closes only by its button, so that nobody loses the secret by a stray click.
+ */
 import type { ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'

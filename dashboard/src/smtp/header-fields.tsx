@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { CopyButton } from '#dashboard/src/ui/copy-button.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { Section } from '#dashboard/src/ui/section.tsx'
 
@@ -41,7 +42,9 @@ export function HeaderFields(): ReactNode {
   ]
   return (
     <Section title={smtp.headers} description={smtp.headersText}>
-      <DataTable label={smtp.headers} columns={columns} rows={FIELDS} getRowId={({ key }) => key} />
+      <Card padding="none">
+        <DataTable label={smtp.headers} columns={columns} rows={FIELDS} getRowId={({ key }) => key} />
+      </Card>
     </Section>
   )
 }

@@ -1,4 +1,6 @@
-/** Sending over SMTP from programs and languages. The key is never part of an example: it comes from the environment. */
+/**
+ * Sending over SMTP from programs and languages. The key is never part of an example: it comes from the environment.
+ */
 import type { Snippet } from '#dashboard/src/shared/snippets.tsx'
 
 export interface SmtpServer {

@@ -1,4 +1,6 @@
-/** Code that sends a message by REST, in the languages of most readers. The key stays in a variable of the environment. */
+/**
+ * Code that sends a message by REST, in the languages of most readers. The key stays in a variable of the environment.
+ */
 
 export interface SnippetInput {
   /** Where the API is: `https://mail.example.com`. */

@@ -1,4 +1,6 @@
-/** HTML of a mail without its images, as mail programs show it that block them. The result is only shown in MailFrame. */
+/**
+ * HTML of a mail without its images, as mail programs show it that block them. The result is only shown in MailFrame.
+ */
 
 const TEXT_BESIDE_IMAGES = 'display:inline-block;border:1px dashed #8b93a4;padding:4px 8px;color:#535b6b;font-size:13px'
 

@@ -9,6 +9,7 @@ import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { ButtonLink } from '#dashboard/src/ui/button.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { PageHeader } from '#dashboard/src/ui/page-header.tsx'
@@ -43,27 +44,29 @@ export function PartialsPage(): ReactNode {
         actions={isEmpty ? undefined : create}
         tabs={<TemplateListTabs current="partials" />}
       />
-      <DataTable
-        label={templates.partials}
-        columns={usePartialColumns()}
-        rows={list.query.isPending ? null : list.items}
-        getRowId={(row) => row.name}
-        getHref={(row) => path(`/templates/partials/${encodeURIComponent(row.name)}`)}
-        hasMore={list.hasMore}
-        isLoadingMore={list.query.isFetchingNextPage}
-        onEndReached={() => list.loadMore()}
-        error={
-          list.query.error === null ? null : <FailedQuery query={list.query} title={templates.partialsNotLoaded} />
-        }
-        empty={
-          <EmptyState
-            icon={Puzzle}
-            title={templates.partialsEmpty}
-            text={templates.partialsEmptyText}
-            action={create}
-          />
-        }
-      />
+      <Card padding="none">
+        <DataTable
+          label={templates.partials}
+          columns={usePartialColumns()}
+          rows={list.query.isPending ? null : list.items}
+          getRowId={(row) => row.name}
+          getHref={(row) => path(`/templates/partials/${encodeURIComponent(row.name)}`)}
+          hasMore={list.hasMore}
+          isLoadingMore={list.query.isFetchingNextPage}
+          onEndReached={() => list.loadMore()}
+          error={
+            list.query.error === null ? null : <FailedQuery query={list.query} title={templates.partialsNotLoaded} />
+          }
+          empty={
+            <EmptyState
+              icon={Puzzle}
+              title={templates.partialsEmpty}
+              text={templates.partialsEmptyText}
+              action={create}
+            />
+          }
+        />
+      </Card>
     </>
   )
 }

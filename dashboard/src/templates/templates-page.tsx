@@ -11,6 +11,7 @@ import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Badge } from '#dashboard/src/ui/badge.tsx'
 import { ButtonLink } from '#dashboard/src/ui/button.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { PageHeader } from '#dashboard/src/ui/page-header.tsx'
@@ -61,22 +62,24 @@ export function TemplatesPage(): ReactNode {
           />
         </div>
       )}
-      <DataTable
-        label={templates.title}
-        columns={columns}
-        rows={list.query.isPending ? null : rows}
-        getRowId={(row) => row.id}
-        getHref={(row) => path(`/templates/${row.id}`)}
-        hasMore={list.hasMore}
-        isLoadingMore={list.query.isFetchingNextPage}
-        onEndReached={() => list.loadMore()}
-        error={list.query.error === null ? null : <FailedQuery query={list.query} title={templates.notLoaded} />}
-        empty={
-          isEmpty ? (
-            <EmptyState icon={LayoutTemplate} title={templates.empty} text={templates.emptyText} action={create} />
-          ) : undefined
-        }
-      />
+      <Card padding="none">
+        <DataTable
+          label={templates.title}
+          columns={columns}
+          rows={list.query.isPending ? null : rows}
+          getRowId={(row) => row.id}
+          getHref={(row) => path(`/templates/${row.id}`)}
+          hasMore={list.hasMore}
+          isLoadingMore={list.query.isFetchingNextPage}
+          onEndReached={() => list.loadMore()}
+          error={list.query.error === null ? null : <FailedQuery query={list.query} title={templates.notLoaded} />}
+          empty={
+            isEmpty ? (
+              <EmptyState icon={LayoutTemplate} title={templates.empty} text={templates.emptyText} action={create} />
+            ) : undefined
+          }
+        />
+      </Card>
     </>
   )
 }

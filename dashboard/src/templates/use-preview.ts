@@ -1,4 +1,6 @@
-/** Renders a draft and checks it, once the author stops typing. The former picture stays until the next one is there. */
+/**
+ * Renders a draft and checks it, once the author stops typing. The former picture stays until the next one is there.
+ */
 import { useEffect, useMemo, useState } from 'react'
 import {
   checkTemplate,

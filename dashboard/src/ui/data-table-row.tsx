@@ -24,7 +24,7 @@ function isControl(target: EventTarget): boolean {
   return target instanceof Element && target.closest('a, button, input, label, [role=menuitem]') !== null
 }
 
-/** A row of a DataTable. A click anywhere opens it; its first cell holds the real link, for new tabs and for copying. */
+/** A row of a DataTable. A click anywhere opens it; its first cell has the real link, for new tabs and for copying. */
 export function DataTableRow<Row>(props: DataTableRowProps<Row>) {
   const { row, columns, index, href, onOpen, isCurrent, isTabStop, selection, onFocusRow, isDense } = props
   const texts = useUiTexts()

@@ -7,6 +7,7 @@ import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
 import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { SegmentedControl } from '#dashboard/src/ui/segmented-control.tsx'
@@ -38,25 +39,27 @@ export function DeliveryLog({ webhook }: { readonly webhook: Webhook }): ReactNo
           }))}
         />
       </div>
-      <DataTable
-        label={webhooks.tabs.deliveries}
-        columns={columns}
-        rows={list.query.isPending ? null : list.items}
-        getRowId={(row) => row.event_id}
-        onOpen={(row) => changeSearch({ event: row.event_id })}
-        currentId={search['event']}
-        hasMore={list.hasMore}
-        isLoadingMore={list.query.isFetchingNextPage}
-        onEndReached={() => list.loadMore()}
-        error={list.query.error === null ? null : <FailedQuery query={list.query} title={webhooks.logNotLoaded} />}
-        empty={
-          state === 'all' ? (
-            <EmptyState icon={Inbox} title={webhooks.noDeliveries} text={webhooks.noDeliveriesText} />
-          ) : (
-            <EmptyState title={webhooks.noneInState} />
-          )
-        }
-      />
+      <Card padding="none">
+        <DataTable
+          label={webhooks.tabs.deliveries}
+          columns={columns}
+          rows={list.query.isPending ? null : list.items}
+          getRowId={(row) => row.event_id}
+          onOpen={(row) => changeSearch({ event: row.event_id })}
+          currentId={search['event']}
+          hasMore={list.hasMore}
+          isLoadingMore={list.query.isFetchingNextPage}
+          onEndReached={() => list.loadMore()}
+          error={list.query.error === null ? null : <FailedQuery query={list.query} title={webhooks.logNotLoaded} />}
+          empty={
+            state === 'all' ? (
+              <EmptyState icon={Inbox} title={webhooks.noDeliveries} text={webhooks.noDeliveriesText} />
+            ) : (
+              <EmptyState title={webhooks.noneInState} />
+            )
+          }
+        />
+      </Card>
       <DeliverySheet
         webhook={webhook}
         eventId={search['event'] ?? null}

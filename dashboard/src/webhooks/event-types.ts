@@ -1,4 +1,7 @@
-/** The types of events in groups, as a person chooses them. The server has the list; test/dashboard/event-types.test.ts compares the two. */
+/**
+ * The types of events in groups, as a person chooses them. The server has the list; test/dashboard/event-types.test.ts
+ * compares the two.
+ */
 
 export const EVENT_GROUPS = {
   delivery: [

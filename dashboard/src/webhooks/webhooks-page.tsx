@@ -11,6 +11,7 @@ import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { PageHeader } from '#dashboard/src/ui/page-header.tsx'
@@ -41,18 +42,20 @@ export function WebhooksPage(): ReactNode {
   return (
     <>
       <PageHeader title={webhooks.title} description={webhooks.description} actions={isEmpty ? undefined : create} />
-      <DataTable
-        label={webhooks.title}
-        columns={columns}
-        rows={list.query.isPending ? null : list.items}
-        getRowId={(row) => row.id}
-        getHref={(row) => path(`/webhooks/${row.id}`)}
-        hasMore={list.hasMore}
-        isLoadingMore={list.query.isFetchingNextPage}
-        onEndReached={() => list.loadMore()}
-        error={list.query.error === null ? null : <FailedQuery query={list.query} title={webhooks.notLoaded} />}
-        empty={<EmptyState icon={WebhookIcon} title={webhooks.empty} text={webhooks.emptyText} action={create} />}
-      />
+      <Card padding="none">
+        <DataTable
+          label={webhooks.title}
+          columns={columns}
+          rows={list.query.isPending ? null : list.items}
+          getRowId={(row) => row.id}
+          getHref={(row) => path(`/webhooks/${row.id}`)}
+          hasMore={list.hasMore}
+          isLoadingMore={list.query.isFetchingNextPage}
+          onEndReached={() => list.loadMore()}
+          error={list.query.error === null ? null : <FailedQuery query={list.query} title={webhooks.notLoaded} />}
+          empty={<EmptyState icon={WebhookIcon} title={webhooks.empty} text={webhooks.emptyText} action={create} />}
+        />
+      </Card>
       {search['create'] !== undefined && can('webhooks:write') && (
         <WebhookDialog
           webhook={null}
