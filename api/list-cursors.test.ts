@@ -4,7 +4,8 @@
  */
 import { assert } from 'chai'
 import { sql } from '#src/stores/sql.ts'
-import { LISTS, seedLists, type ListCase, type ListSeed } from '#test/support/lists.ts'
+import type { ListCase } from '#test/support/list-case.ts'
+import { LISTS, seedLists, type ListSeed } from '#test/support/lists.ts'
 import { fieldsOf } from '#test/support/schema-fields.ts'
 import { listOf, OPERATOR_TOKEN, startApi, textOf, type Json, type Tenant, type TestApi } from '#test/support/api.ts'
 import { ROUTES } from './table.ts'

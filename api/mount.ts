@@ -197,7 +197,7 @@ async function sendRefusalFor(
   const source = sourceOf(ctx, koa.state)
   if (spec?.refusalPage === undefined || !wantsPage) return sendRefusal(koa, refusal, source)
   const params = (koa['params'] ?? {}) as Record<string, string>
-  sendRefusal(koa, refusal, source, await spec.refusalPage(ctx, refusal, { params, body }))
+  sendRefusal(koa, refusal, source, await spec.refusalPage(ctx, refusal, { params, body, headers: koa.req.headers }))
 }
 
 function sourceOf({ config: { publicUrl } }: ApiContext, { requestId, warnings }: RequestState): ErrorSource {

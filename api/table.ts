@@ -32,6 +32,8 @@ import { campaignPreview } from '#api/routes/campaign-preview.ts'
 import { CAMPAIGN_RECIPIENT_ROUTES } from '#api/routes/campaign-recipients.ts'
 import { CAMPAIGN_SENDING_ROUTES } from '#api/routes/campaign-sending.ts'
 import { CAMPAIGN_ROUTES } from '#api/routes/campaigns.ts'
+import { BRANDING_PREVIEW_ROUTES } from '#api/routes/branding-preview.ts'
+import { BRANDING_ROUTES } from '#api/routes/branding.ts'
 import { CAPTURED_ROUTES } from '#api/routes/captured-emails.ts'
 import { CONTACT_HISTORY_ROUTES } from '#api/routes/contact-history.ts'
 import { CONTACT_BULK_ROUTES } from '#api/routes/contact-bulk.ts'
@@ -117,6 +119,8 @@ export const ROUTES: readonly AnyRoute[] = [
   changeOwnWorkspace,
   ...ATTENTION_ROUTES,
   ...TRACKING_SETTINGS_ROUTES,
+  ...BRANDING_ROUTES,
+  ...BRANDING_PREVIEW_ROUTES,
   ...AUDIENCE_ROUTES,
   ...CONTACT_ROUTES,
   ...CONTACT_HISTORY_ROUTES,

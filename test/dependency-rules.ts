@@ -28,6 +28,7 @@ migrations: src/stores
 src/traces: config src/concurrency src/platform
 src: config src/concurrency src/crypto src/platform src/stores src/traces
 src/rate-limits: src/platform src/stores
+src/branding: config src/stores
 src/sandbox: src/platform src/stores
 src/workspaces: src/platform src/stores
 src/metrics: src src/platform src/stores
@@ -58,7 +59,7 @@ src/privacy: src src/contacts src/mail src/messages src/platform src/stores src/
 src/submission: config src src/auth src/mail src/messages src/platform src/providers src/queue src/templates
 src/operator: config src src/crypto src/domains src/mail src/messages src/platform src/queue src/retention src/stores
   src/workspaces
-src/subscribe: config src src/contacts src/crypto src/mail src/messages src/net src/operator src/platform src/queue
+src/subscribe: config src src/branding src/contacts src/crypto src/mail src/messages src/net src/operator src/platform src/queue
   src/rate-limits src/stores
 src/report-arrivals: src src/crypto src/net src/platform src/rate-limits src/stores
 src/tls-reports: src src/domains src/mail src/messages src/net src/platform src/report-arrivals src/stores
@@ -109,10 +110,10 @@ api/http: config config/settings src src/auth src/certificates src/change-stream
   src/events src/mail src/messages src/metrics src/mime src/net src/operator src/people src/platform src/rate-limits
   src/stores src/submission src/templates src/traces src/tracking src/workspaces
 api/openapi: api/http src/events src/platform
-api/pages: api/http src/people src/platform src/subscribe src/tracking
+api/pages: api/http src/branding src/people src/platform src/subscribe src/tracking
 api/sending: api/http src/auth src/mail src/messages src/net src/platform src/providers src/queue src/stores
   src/submission src/templates src/workspaces
-api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/campaigns
+api/routes: api/http api/openapi api/pages api/sending config src src/auth src/automations src/branding src/campaigns
   src/change-stream src/concurrency src/contacts src/deliverability src/dmarc src/doctor src/domains src/egress
   src/events src/imports src/inbound-mail src/mail src/messages src/metrics src/net src/operator src/people
   src/platform src/privacy src/providers src/queue src/retention src/sandbox src/segments src/shaping src/statistics

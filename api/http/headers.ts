@@ -18,13 +18,24 @@ export const RESPONSE_HEADERS: Readonly<Record<string, string>> = {
 /** One year, as browsers recommend. Sent only if PUBLIC_URL is https. */
 export const HSTS = 'max-age=31536000'
 
-/** SHA-256 of the page's only style element, and of its only script if it has one, in base64. */
-export function pageHeaders(styleHash: string, scriptHash?: string): Readonly<Record<string, string>> {
+interface PageSources {
+  /** SHA-256 of the page's only script, in base64. */
+  readonly scriptHash?: string | undefined
+  /** The URL of its only image. */
+  readonly image?: string | undefined
+}
+
+/** `styleHash`: SHA-256 of the page's only style element, in base64. */
+export function pageHeaders(
+  styleHash: string,
+  { scriptHash, image }: PageSources = {},
+): Readonly<Record<string, string>> {
   return {
     'Content-Security-Policy': [
       "default-src 'none'",
       `style-src 'sha256-${styleHash}'`,
       ...(scriptHash === undefined ? [] : [`script-src 'sha256-${scriptHash}'`]),
+      ...(image === undefined ? [] : [`img-src ${image}`]),
       "form-action 'self'",
       "base-uri 'none'",
       "frame-ancestors 'none'",

@@ -20,8 +20,9 @@ const ROUTES_BY_PERMISSION: Readonly<Record<Permission, string>> = {
   'templates:read': `list-templates get-template list-template-versions get-template-version
     compare-template-versions list-partials get-partial preview-template check-template`,
   'templates:write': 'save-template delete-template save-partial delete-partial',
-  'audiences:read': 'get-audiences get-audience',
-  'audiences:write': 'add-audience update-audience delete-audience',
+  'audiences:read': 'get-audiences get-audience get-branding',
+  'audiences:write': `add-audience update-audience delete-audience change-branding set-logo delete-logo
+    preview-branding`,
   'contacts:read': `get-contacts get-contact get-contact-history get-contact-memberships search-contacts
     list-contact-attributes list-imports get-import get-import-errors list-segments preview-segment get-segment
     list-segment-contacts`,

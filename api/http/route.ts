@@ -77,6 +77,7 @@ export interface ApiRequest<A extends Access, P, Q, B> {
 export interface RejectedInput {
   readonly params: Readonly<Record<string, string>>
   readonly body: unknown
+  readonly headers: IncomingHttpHeaders
 }
 
 type Parsed<S> = S extends ZodType ? output<S> : undefined

@@ -1,4 +1,5 @@
 /** Pages with one title and one sentence, such as those of invalid and expired links. */
+import type { Look } from '#src/branding/branding.ts'
 import type { Refusal } from '#src/platform/errors.ts'
 import type { ApiResponse } from '#api/http/route.ts'
 import { html } from '#api/http/html.ts'
@@ -22,10 +23,11 @@ export function mailGonePage(): ApiResponse {
   return messagePage(TEXTS.mailGone.title, TEXTS.mailGone.text)
 }
 
-export function messagePage(title: string, text: string): ApiResponse {
+export function messagePage(title: string, text: string, look?: Look): ApiResponse {
   return page(
     title,
     html`<h1>${title}</h1>
 <p>${text}</p>`,
+    look === undefined ? {} : { look },
   )
 }

@@ -6,6 +6,8 @@
 import { createHash } from 'node:crypto'
 import { html, Markup } from '#api/http/html.ts'
 import { pageHeaders } from '#api/http/headers.ts'
+import { DEFAULT_LOOK, type Look } from '#src/branding/branding.ts'
+import { brandStyle } from './brand-style.ts'
 import type { ApiResponse } from '#api/http/route.ts'
 
 // Contrast of text is above 7:1, of borders above 3:1 (WCAG 2.2, 1.4.6 and 1.4.11); buttons are 44 px high (2.5.5).
@@ -32,6 +34,7 @@ a{color:#1a4480}
 .problems{border:3px solid #b50909;border-radius:.3rem;padding:1rem;margin:0 0 1rem}
 .problems h2{font-size:1.1rem;margin:0}
 .problems ul{margin:.5rem 0 0;padding-left:1.2rem}
+.logo{max-width:100%;max-height:5rem;height:auto}
 .aside{position:absolute;left:-100vw;width:1px;height:1px;overflow:hidden}
 @media (prefers-color-scheme:dark){
 body{background:#16181b;color:#f0f0f0}
@@ -44,7 +47,6 @@ input:focus-visible,button:focus-visible,a:focus-visible{outline-color:#a9c7ff}
 }
 `
 const STYLE_HASH = hashOf(STYLE)
-const HEADERS = pageHeaders(STYLE_HASH)
 
 function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64')
@@ -59,24 +61,41 @@ export function formPage(title: string, content: Markup): ApiResponse {
   return { ...response, headers: { ...response.headers, 'Referrer-Policy': 'same-origin' } }
 }
 
-/** The response with a page. `script` is allowed by hash too; it is text of this project, never of a customer. */
-export function page(title: string, content: Markup, script?: string): ApiResponse {
+interface PageOptions {
+  /** It is allowed by hash too; it is text of this project, never of a customer. */
+  readonly script?: string | undefined
+  /** The branding of the sender; by default that of this service. */
+  readonly look?: Look
+}
+
+/** The response with a page. */
+export function page(title: string, content: Markup, { script, look = DEFAULT_LOOK }: PageOptions = {}): ApiResponse {
+  const style = STYLE + brandStyle(look.colours)
   const body = html`<!doctype html>
-<html lang="en">
+<html lang="${look.language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>${title}</title>
-<style>${new Markup(STYLE)}</style>
+<style>${new Markup(style)}</style>
 </head>
 <body>
 <main>
-${content}
+${renderLogo(look)}${content}
 </main>
 ${script === undefined ? null : new Markup(`<script>${script}</script>\n`)}</body>
 </html>
 `
-  const headers = script === undefined ? HEADERS : pageHeaders(STYLE_HASH, hashOf(script))
+  const styleHash = style === STYLE ? STYLE_HASH : hashOf(style)
+  const scriptHash = script === undefined ? undefined : hashOf(script)
+  const headers = pageHeaders(styleHash, { scriptHash, image: look.logo?.url })
   return { body: body.text, type: 'text/html; charset=utf-8', headers }
+}
+
+function renderLogo({ logo }: Look): Markup | null {
+  return logo === null
+    ? null
+    : html`<p><img class="logo" src="${logo.url}" alt="${logo.alt}"></p>
+`
 }

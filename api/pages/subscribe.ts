@@ -1,11 +1,14 @@
 /**
  * The pages of the public subscribe form: form, form with errors, thanks, confirmation (double opt-in) and refusals.
  */
+import type { Look } from '#src/branding/branding.ts'
+import { filled, type TextKey, type Texts } from '#src/branding/texts.ts'
 import type { Detail, Refusal } from '#src/platform/errors.ts'
 import type { SubscribeForm } from '#src/subscribe/form.ts'
 import type { ApiResponse } from '#api/http/route.ts'
 import { html, type Markup } from '#api/http/html.ts'
 import { CHALLENGE_SCRIPT } from './challenge-script.ts'
+import { messagePage } from './message-page.ts'
 import { page } from './page.ts'
 
 /** A hidden field that only bots fill in. */
@@ -13,7 +16,6 @@ export const HONEYPOT_FIELD = 'homepage'
 
 interface FormField {
   readonly name: 'email' | 'first_name' | 'last_name'
-  readonly label: string
   readonly type: 'email' | 'text'
   /** WCAG 2.2 1.3.5. */
   readonly autocomplete: string
@@ -22,10 +24,9 @@ interface FormField {
 }
 
 const FORM_FIELDS: readonly FormField[] = [
-  { name: 'email', label: 'Email address', type: 'email', autocomplete: 'email', aliases: [], isRequired: true },
+  { name: 'email', type: 'email', autocomplete: 'email', aliases: [], isRequired: true },
   {
     name: 'first_name',
-    label: 'First name (optional)',
     type: 'text',
     autocomplete: 'given-name',
     aliases: ['firstName'],
@@ -33,7 +34,6 @@ const FORM_FIELDS: readonly FormField[] = [
   },
   {
     name: 'last_name',
-    label: 'Last name (optional)',
     type: 'text',
     autocomplete: 'family-name',
     aliases: ['lastName'],
@@ -47,10 +47,20 @@ export interface FormChallenge {
   readonly bits: number
 }
 
+/** A form with the look of its workspace. */
+export interface FormView {
+  readonly form: SubscribeForm
+  readonly look: Look
+}
+
+function listText({ form, look }: FormView, key: TextKey): string {
+  return filled(look.texts[key], { list: form.name })
+}
+
 /** The form posts to its own URL. */
-export function formPage(form: SubscribeForm, challenge: FormChallenge | null): ApiResponse {
-  const title = `Subscribe to ${form.name}`
-  return page(title, renderForm(form, { input: {}, details: [], challenge }), scriptFor(challenge))
+export function formPage(view: FormView, challenge: FormChallenge | null): ApiResponse {
+  const content = renderForm(view, { input: {}, details: [], challenge })
+  return page(listText(view, 'subscribe.title'), content, { look: view.look, script: scriptFor(challenge) })
 }
 
 function scriptFor(challenge: FormChallenge | null): string | undefined {
@@ -59,13 +69,14 @@ function scriptFor(challenge: FormChallenge | null): string | undefined {
 
 /** The form with the values that were sent, and a list of their errors above it. */
 export function invalidFormPage(
-  form: SubscribeForm,
+  view: FormView,
   input: unknown,
   details: readonly Detail[],
   challenge: FormChallenge | null,
 ): ApiResponse {
   const state = { input: { ...(input as object | null) }, details, challenge }
-  return page(`Error: Subscribe to ${form.name}`, renderForm(form, state), scriptFor(challenge))
+  const title = `${view.look.texts['problem.prefix']}: ${listText(view, 'subscribe.title')}`
+  return page(title, renderForm(view, state), { look: view.look, script: scriptFor(challenge) })
 }
 
 interface FormState {
@@ -74,25 +85,31 @@ interface FormState {
   readonly challenge: FormChallenge | null
 }
 
-function renderForm(form: SubscribeForm, { input, details, challenge }: FormState): Markup {
+function renderForm(view: FormView, { input, details, challenge }: FormState): Markup {
+  const { texts } = view.look
   const problems = FORM_FIELDS.flatMap((field) => {
     const detail = details.find(({ path }) => path === field.name || field.aliases.includes(path))
-    return detail === undefined ? [] : [{ field, message: describeProblem(field, detail) }]
+    return detail === undefined ? [] : [{ field, message: describeProblem(field, detail, texts) }]
   })
   const messages = new Map(problems.map(({ field, message }) => [field.name, message]))
   const first = problems[0]?.field.name ?? null
   const inputs = FORM_FIELDS.map((field) => {
     const message = messages.get(field.name) ?? null
-    return renderInput(field, valueOf(field, input), { message, isFirst: field.name === first })
+    const label = texts[`subscribe.${field.name}`]
+    return renderInput(field, valueOf(field, input), { label, message, isFirst: field.name === first })
   })
-  return html`${details.length === 0 ? null : renderSummary(problems)}<h1>Subscribe to ${form.name}</h1>
+  const [summary, title] = [
+    details.length === 0 ? null : renderSummary(problems, texts),
+    listText(view, 'subscribe.title'),
+  ]
+  return html`${summary}<h1>${title}</h1>
 <form method="post">
 ${inputs}
 <div class="aside" aria-hidden="true">
 <label for="${HONEYPOT_FIELD}">Leave this field empty</label>
 <input id="${HONEYPOT_FIELD}" name="${HONEYPOT_FIELD}" type="text" tabindex="-1" autocomplete="off">
 </div>
-${challenge === null ? null : renderChallenge(challenge)}<button type="submit">Subscribe</button>
+${challenge === null ? null : renderChallenge(challenge)}<button type="submit">${texts['subscribe.button']}</button>
 </form>`
 }
 
@@ -109,25 +126,26 @@ interface FieldProblem {
   readonly message: string
 }
 
-function renderSummary(problems: readonly FieldProblem[]): Markup {
+function renderSummary(problems: readonly FieldProblem[], texts: Texts): Markup {
   const lines = problems.map(({ field, message }) => html`<li><a href="#${field.name}">${message}</a></li>`)
   return html`<div class="problems" role="alert" aria-labelledby="problems">
-<h2 id="problems">There is a problem</h2>
-<ul>${lines.length === 0 ? html`<li>We couldn't read the form. Please fill it in again.</li>` : lines}</ul>
+<h2 id="problems">${texts['problem.title']}</h2>
+<ul>${lines.length === 0 ? html`<li>${texts['problem.form']}</li>` : lines}</ul>
 </div>
 `
 }
 
 interface FieldState {
+  readonly label: string
   readonly message: string | null
   /** The first invalid field gets the focus. */
   readonly isFirst: boolean
 }
 
 function renderInput(
-  { name, label, type, autocomplete, isRequired }: FormField,
+  { name, type, autocomplete, isRequired }: FormField,
   value: string,
-  { message, isFirst }: FieldState,
+  { label, message, isFirst }: FieldState,
 ): Markup {
   const error =
     message === null
@@ -149,35 +167,34 @@ function valueOf({ name, aliases }: FormField, input: Readonly<Record<string, un
   return typeof value === 'string' ? value.slice(0, 1000) : ''
 }
 
-function describeProblem({ name, label }: FormField, { message }: Detail): string {
-  return name === 'email'
-    ? 'Enter an email address, such as name@example.com.'
-    : `${label.replace(' (optional)', '')}: ${message}.`
+function describeProblem({ name }: FormField, { message }: Detail, texts: Texts): string {
+  const label = texts[`subscribe.${name}`].replace(/ \([^)]*\)$/, '')
+  return name === 'email' ? texts['problem.email'] : `${label}: ${message}.`
 }
 
 /** The same page for every visitor, so it does not reveal who is subscribed. */
-export function thanksPage(form: SubscribeForm): ApiResponse {
-  if (!form.isDoubleOptIn) return messagePage('Thank you', `You are subscribed to ${form.name}.`)
-  return messagePage(
-    'Check your inbox',
-    `We sent you an email. Open the link in it to confirm your subscription to ${form.name}.`,
-  )
+export function thanksPage(view: FormView): ApiResponse {
+  if (!view.form.isDoubleOptIn) return confirmedPage(view)
+  return messagePage(view.look.texts['subscribe.check_title'], listText(view, 'subscribe.check'), view.look)
 }
 
 /** The page of the link in the confirmation mail. Opening it changes nothing; the button confirms. */
-export function confirmPage(form: SubscribeForm, email: string): ApiResponse {
+export function confirmPage({ form, look }: FormView, email: string): ApiResponse {
+  const { texts } = look
+  const title = texts['confirm.title']
   return page(
-    `Confirm your subscription to ${form.name}`,
-    html`<h1>Confirm your subscription</h1>
-<p>Subscribe ${email} to ${form.name}?</p>
+    title,
+    html`<h1>${title}</h1>
+<p>${filled(texts['confirm.question'], { email, list: form.name })}</p>
 <form method="post">
-<button type="submit">Confirm subscription</button>
+<button type="submit">${texts['confirm.button']}</button>
 </form>`,
+    { look },
   )
 }
 
-export function confirmedPage(form: SubscribeForm): ApiResponse {
-  return messagePage('Thank you', `You are subscribed to ${form.name}.`)
+export function confirmedPage(view: FormView): ApiResponse {
+  return messagePage(view.look.texts['subscribe.thanks_title'], listText(view, 'subscribe.thanks'), view.look)
 }
 
 /** The error page of the form. */
@@ -193,12 +210,4 @@ const REFUSAL_TEXTS: Partial<Readonly<Record<Refusal['error'], PageText>>> = {
   RATE_LIMITED: ['Too many attempts', 'Please wait a few minutes and try again.'],
   VALIDATION_ERROR: ['Something went wrong', "We couldn't read your request. Please go back and try again."],
   PAYLOAD_TOO_LARGE: ['Form too long', 'The form contains too much text. Please shorten it and try again.'],
-}
-
-function messagePage(title: string, text: string): ApiResponse {
-  return page(
-    title,
-    html`<h1>${title}</h1>
-<p>${text}</p>`,
-  )
 }

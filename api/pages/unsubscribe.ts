@@ -2,6 +2,8 @@
  * The pages of the unsubscribe and preferences links in a mail. They work without scripts. Opening a page changes
  * nothing, only its button does, because mail scanners open links. Mail gets forwarded, so addresses are masked.
  */
+import { DEFAULT_LOOK, type Look } from '#src/branding/branding.ts'
+import { filled } from '#src/branding/texts.ts'
 import type { UnsubscribeTarget, Preferences } from '#src/tracking/unsubscribe.ts'
 import type { ApiResponse } from '#api/http/route.ts'
 import { messagePage } from './message-page.ts'
@@ -26,50 +28,64 @@ export function subjectOf({ person, list }: UnsubscribeTarget, token: string): U
 }
 
 /** Asks for confirmation. */
-export function unsubscribePage({ email, list, preferences }: UnsubscribeSubject): ApiResponse {
-  const { title, question, button } = TEXTS.unsubscribe
+export function unsubscribePage({ email, list, preferences }: UnsubscribeSubject, look: Look): ApiResponse {
+  const { texts } = look
+  const title = texts['unsubscribe.title']
+  const question = texts[list === null ? 'unsubscribe.question' : 'unsubscribe.question_list']
   return withNoIndex(
     page(
       title,
       html`<h1>${title}</h1>
-<p>${question(maskEmail(email), list)}</p>
+<p>${about(question, email, list)}</p>
 <form method="post">
 <input type="hidden" name="List-Unsubscribe" value="One-Click">
-<button type="submit">${button}</button>
-</form>${preferencesLink(preferences)}`,
+<button type="submit">${texts['unsubscribe.button']}</button>
+</form>${preferencesLink(preferences, look)}`,
+      { look },
     ),
   )
 }
 
-function preferencesLink(token: string | null): Markup | null {
+function about(text: string, email: string, list: string | null): string {
+  return filled(text, { email: maskEmail(email), ...(list === null ? {} : { list }) })
+}
+
+function preferencesLink(token: string | null, { texts }: Look): Markup | null {
   return token === null
     ? null
     : html`
-<p><a href="/p/${token}">${TEXTS.unsubscribe.choose}</a></p>`
+<p><a href="/p/${token}">${texts['unsubscribe.choose']}</a></p>`
 }
 
-export function unsubscribedPage({ email, list, preferences }: UnsubscribeSubject, undo: string | null): ApiResponse {
-  const { title, text, undoQuestion, undo: button } = TEXTS.unsubscribed
+export function unsubscribedPage(
+  { email, list, preferences }: UnsubscribeSubject,
+  undo: string | null,
+  look: Look,
+): ApiResponse {
+  const { texts } = look
+  const title = texts['unsubscribed.title']
   const undoForm =
     undo === null
       ? null
       : html`
 <form method="post">
-<p>${undoQuestion}</p>
+<p>${texts['unsubscribed.undo_question']}</p>
 <input type="hidden" name="undo" value="${undo}">
-<button type="submit">${button}</button>
+<button type="submit">${texts['unsubscribed.undo']}</button>
 </form>`
+  const done = about(texts[list === null ? 'unsubscribed.text' : 'unsubscribed.text_list'], email, list)
   return withNoIndex(
     page(
       title,
       html`<h1>${title}</h1>
-<p role="status">${text(maskEmail(email), list)}</p>${undoForm}${preferencesLink(preferences)}`,
+<p role="status">${done}</p>${undoForm}${preferencesLink(preferences, look)}`,
+      { look },
     ),
   )
 }
 
-export function restoredPage(): ApiResponse {
-  return withNoIndex(messagePage(TEXTS.restored.title, TEXTS.restored.text))
+export function restoredPage(look: Look): ApiResponse {
+  return withNoIndex(messagePage(look.texts['restored.title'], look.texts['restored.text'], look))
 }
 
 const ONE_CLICK_FIELD = html`<input type="hidden" name="List-Unsubscribe" value="One-Click">`
@@ -83,25 +99,25 @@ export function closedSenderPage(
   { person }: { readonly person: UnsubscribeTarget['person'] },
   step: 'unsubscribe' | 'opt-out' | 'done',
 ): ApiResponse {
-  const { unsubscribe, unsubscribed, closedSender } = TEXTS
-  const email = maskEmail(person.email)
+  const { texts } = DEFAULT_LOOK
+  const [title, doneTitle] = [texts['unsubscribe.title'], texts['unsubscribed.title']]
   if (step === 'done')
     return withNoIndex(
       page(
-        unsubscribed.title,
-        html`<h1>${unsubscribed.title}</h1>
-<p role="status">${unsubscribed.text(email, null)}</p>`,
+        doneTitle,
+        html`<h1>${doneTitle}</h1>
+<p role="status">${about(texts['unsubscribed.text'], person.email, null)}</p>`,
       ),
     )
   return withNoIndex(
     page(
-      unsubscribe.title,
-      html`<h1>${unsubscribe.title}</h1>
-<p>${closedSender}</p>
-<p>${unsubscribe.question(email, null)}</p>
+      title,
+      html`<h1>${title}</h1>
+<p>${TEXTS.closedSender}</p>
+<p>${about(texts['unsubscribe.question'], person.email, null)}</p>
 <form method="post">
 ${step === 'unsubscribe' ? ONE_CLICK_FIELD : OPT_OUT_FIELD}
-<button type="submit">${unsubscribe.button}</button>
+<button type="submit">${texts['unsubscribe.button']}</button>
 </form>`,
     ),
   )
@@ -112,8 +128,9 @@ export function contactGonePage(): ApiResponse {
   return withNoIndex(messagePage(TEXTS.contactGone.title, TEXTS.contactGone.text))
 }
 
-export function preferencesPage({ person, lists }: Preferences, isSaved: boolean): ApiResponse {
-  const { title, intro, lists: legend, none, unsubscribeAll, unsubscribeAllHint, save, saved } = TEXTS.preferences
+export function preferencesPage({ person, lists }: Preferences, isSaved: boolean, look: Look): ApiResponse {
+  const { texts } = look
+  const title = texts['preferences.title']
   const boxes = lists.map(({ audienceId, name, isSubscribed }) =>
     renderCheckbox({
       name: `${LIST_FIELD}${audienceId}`,
@@ -124,29 +141,29 @@ export function preferencesPage({ person, lists }: Preferences, isSaved: boolean
   )
   const unsubscribeAllBox = renderCheckbox({
     name: 'all',
-    label: unsubscribeAll,
+    label: texts['preferences.unsubscribe_all'],
     isChecked: person.isOptedOut,
-    hint: unsubscribeAllHint,
+    hint: texts['preferences.unsubscribe_all_hint'],
   })
+  const choices =
+    boxes.length === 0
+      ? html`<p>${texts['preferences.none']}</p>`
+      : html`<fieldset><legend>${texts['preferences.lists']}</legend>
+${boxes}</fieldset>`
+  const done = isSaved
+    ? html`<p class="done" role="status">${texts['preferences.saved']}</p>
+`
+    : null
   return withNoIndex(
     page(
       title,
-      html`${
-        isSaved
-          ? html`<p class="done" role="status">${saved}</p>
-`
-          : null
-      }<h1>${title}</h1>
-<p>${intro(maskEmail(person.email))}</p>
+      html`${done}<h1>${title}</h1>
+<p>${about(texts['preferences.intro'], person.email, null)}</p>
 <form method="post">
-${
-  boxes.length === 0
-    ? html`<p>${none}</p>`
-    : html`<fieldset><legend>${legend}</legend>
-${boxes}</fieldset>`
-}
-${unsubscribeAllBox}<button type="submit">${save}</button>
+${choices}
+${unsubscribeAllBox}<button type="submit">${texts['preferences.save']}</button>
 </form>`,
+      { look },
     ),
   )
 }

@@ -3,11 +3,13 @@
  * the confirmation behind the link in a mail. A browser gets pages, also for errors. src/subscribe/subscribe.ts
  * decides what a response may reveal.
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
+import { readLook } from '#src/branding/branding.ts'
 import { invalid, rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import { createChallenge } from '#src/subscribe/challenge.ts'
-import { findForm } from '#src/subscribe/form.ts'
+import { findForm, type SubscribeForm } from '#src/subscribe/form.ts'
 import { confirmSubscription, submitForm, readConfirmation, type SubscribeOutcome } from '#src/subscribe/subscribe.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import {
@@ -19,6 +21,7 @@ import {
   HONEYPOT_FIELD,
   invalidFormPage,
   type FormChallenge,
+  type FormView,
 } from '#api/pages/subscribe.ts'
 import { route, type ApiResponse, type AnyRoute, type RejectedInput } from '#api/http/route.ts'
 import { envelope } from '#api/http/response-schemas.ts'
@@ -95,9 +98,9 @@ const showForm = route({
   produces: ['text/html'],
   errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
   refusalPage: (_, refusal) => Promise.resolve(refusedPage(refusal)),
-  handle: async (ctx, { params }) => {
+  handle: async (ctx, { params, headers }) => {
     const form = await findForm(ctx.db, params.token)
-    return form === null ? NO_FORM : formPage(form, challengeOf(ctx, params.token))
+    return form === null ? NO_FORM : formPage(await viewOf(ctx, form, headers), challengeOf(ctx, params.token))
   },
 })
 
@@ -117,12 +120,11 @@ const postForm = route({
   produces: ['text/html'],
   errors: ['NOT_FOUND', 'RATE_LIMITED', 'SERVICE_UNAVAILABLE'],
   refusalPage,
-  handle: async (ctx, { params, body, address, wantsPage }) =>
-    respondWithOutcome(
-      await submitForm(ctx, { token: params.token, address, ...body }),
-      { wantsPage, none: NO_FORM },
-      thanksPage,
-    ),
+  handle: async (ctx, { params, body, address, wantsPage, headers }) => {
+    const accepted = headers['accept-language']
+    const outcome = await submitForm(ctx, { token: params.token, address, accepted, ...body })
+    return respondWithOutcome(ctx, outcome, { wantsPage, headers, none: NO_FORM, pageOf: thanksPage })
+  },
 })
 
 const getChallenge = route({
@@ -165,9 +167,9 @@ const showConfirmation = route({
   produces: ['text/html'],
   errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
   refusalPage: (_, refusal) => Promise.resolve(refusedPage(refusal)),
-  handle: async (ctx, { params }) => {
+  handle: async (ctx, { params, headers }) => {
     const found = await readConfirmation(ctx, params.proof)
-    return found === null ? NO_LINK : confirmPage(found.form, found.request.email)
+    return found === null ? NO_LINK : confirmPage(await viewOf(ctx, found.form, headers), found.request.email)
   },
 })
 
@@ -184,11 +186,11 @@ const postConfirmation = route({
   produces: ['text/html'],
   errors: ['NOT_FOUND', 'SERVICE_UNAVAILABLE'],
   refusalPage: (_, refusal) => Promise.resolve(refusedPage(refusal)),
-  handle: async (ctx, { params, wantsPage }) => {
+  handle: async (ctx, { params, wantsPage, headers }) => {
     const outcome = await confirmSubscription(ctx, params.proof)
     const done: SubscribeOutcome =
       outcome.kind === 'accepted' ? { ...outcome, form: { ...outcome.form, isDoubleOptIn: false } } : outcome
-    return respondWithOutcome(done, { wantsPage, none: NO_LINK }, confirmedPage)
+    return respondWithOutcome(ctx, done, { wantsPage, headers, none: NO_LINK, pageOf: confirmedPage })
   },
 })
 
@@ -200,20 +202,31 @@ export const SUBSCRIBE_ROUTES: readonly AnyRoute[] = [
   postConfirmation,
 ]
 
-type AcceptedOutcome = Extract<SubscribeOutcome, { kind: 'accepted' }>
+/** The form with the branding of its workspace, in a language of the visitor. */
+async function viewOf(ctx: ApiContext, form: SubscribeForm, headers: IncomingHttpHeaders): Promise<FormView> {
+  return { form, look: await readLook(ctx, form.workspaceId, { accepted: headers['accept-language'] }) }
+}
 
-function respondWithOutcome(
+interface OutcomeOptions {
+  readonly wantsPage: boolean
+  readonly headers: IncomingHttpHeaders
+  readonly none: Refusal
+  readonly pageOf: (view: FormView) => ApiResponse
+}
+
+async function respondWithOutcome(
+  ctx: ApiContext,
   outcome: SubscribeOutcome,
-  options: { readonly wantsPage: boolean; readonly none: Refusal },
-  pageOf: (form: AcceptedOutcome['form']) => ApiResponse,
-): ApiResponse | Refusal {
+  options: OutcomeOptions,
+): Promise<ApiResponse | Refusal> {
   if (outcome.kind === 'no form') return options.none
   if (outcome.kind === 'too often') return rateLimited('client_rate', 'Too many attempts.', outcome.retryAfter)
   if (outcome.kind === 'no sender') return NO_SENDER
   if (outcome.kind === 'not solved') return NOT_SOLVED
   if (outcome.kind === 'stopped')
     return rateLimited('client_rate', 'This form accepts no more subscriptions today.', outcome.retryAfter)
-  return options.wantsPage ? pageOf(outcome.form) : { body: subscribedBody(outcome.form.isDoubleOptIn) }
+  if (!options.wantsPage) return { body: subscribedBody(outcome.form.isDoubleOptIn) }
+  return options.pageOf(await viewOf(ctx, outcome.form, options.headers))
 }
 
 function subscribedBody(isConfirmationRequired: boolean): object {
@@ -227,5 +240,10 @@ async function refusalPage(ctx: ApiContext, refusal: Refusal, given: RejectedInp
   const form = await findForm(ctx.db, given.params['token'] ?? '')
   return form === null
     ? { ...refusedPage(NO_FORM), status: 404 }
-    : invalidFormPage(form, given.body, refusal.details ?? [], challengeOf(ctx, given.params['token'] ?? ''))
+    : invalidFormPage(
+        await viewOf(ctx, form, given.headers),
+        given.body,
+        refusal.details ?? [],
+        challengeOf(ctx, given.params['token'] ?? ''),
+      )
 }

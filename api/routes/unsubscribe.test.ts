@@ -107,6 +107,15 @@ describe('unsubscribing', () => {
     for (const method of ['HEAD', 'OPTIONS']) await fetch(links.unsubscribe(ref), { method })
     assert.deepEqual(await status(), [true, true, false])
   })
+  it('pages have the language of the contact, before that of the browser, and the branding of the sender', async () => {
+    const body = { accent_color: '#0b5d1e' }
+    await api.call('PATCH', '/public/workspace/branding', { key: api.admin, body })
+    await api.db.query(`UPDATE contacts SET custom_attributes = '{"language": "de"}' WHERE id = $1`, [ref.contactId])
+    const { text } = await page(fetch(links.unsubscribe(ref), { headers: { 'Accept-Language': 'en' } }))
+    assert.include(text, 'News &amp; more für a…@x.example abbestellen?')
+    assert.include(text, 'button{background:#0b5d1e')
+    await api.db.query('DELETE FROM brandings')
+  })
   it('POST unsubscribes from this audience only, without cookie or redirect, and is idempotent', async () => {
     for (let time = 0; time < 2; time++) assert.strictEqual((await post(links.unsubscribe(ref), ONE_CLICK)).status, 200)
     assert.deepEqual(await status(), [false, true, false])

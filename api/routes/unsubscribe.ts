@@ -5,7 +5,9 @@
  * src/tracking/bulk-unsubscribe.ts make the changes. An unsubscribe works for ever, also when the sender is suspended
  * or its domain removed; then the pages show no text of the sender, and nobody can subscribe again (decision 041).
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
+import { DEFAULT_LOOK, readLook, type Look } from '#src/branding/branding.ts'
 import { invalid, rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
 import {
   unsubscribe,
@@ -91,13 +93,15 @@ const showUnsubscribe = route({
   produces: ['text/html'],
   errors: ['NOT_FOUND', 'RATE_LIMITED'],
   refusalPage,
-  handle: async (ctx, { params }) => {
+  handle: async (ctx, { params, headers }) => {
     const link = await openLink(ctx, params.token)
     if (link.kind === 'refused') return link.refusal
-    if (link.kind === 'address') return unsubscribePage(subjectOfAddress(link.ref))
+    if (link.kind === 'address')
+      return unsubscribePage(subjectOfAddress(link.ref), await lookAt(ctx, link, { headers }))
     const target = await findUnsubscribeTarget(ctx.db, link.ref)
     if (target === null) return contactGonePage()
-    return link.isOpen ? unsubscribePage(subjectOf(target, params.token)) : closedSenderPage(target, 'unsubscribe')
+    if (!link.isOpen) return closedSenderPage(target, 'unsubscribe')
+    return unsubscribePage(subjectOf(target, params.token), await lookAt(ctx, link, { headers, ...target }))
   },
 })
 
@@ -122,28 +126,47 @@ const postUnsubscribe = route({
   produces: ['text/html'],
   errors: ['NOT_FOUND', 'RATE_LIMITED'],
   refusalPage,
-  handle: async (ctx, { params, body, wantsPage }) => {
+  handle: async (ctx, { params, body, wantsPage, headers }) => {
     const link = await openLink(ctx, params.token)
     if (link.kind === 'refused') return link.refusal
-    if (body.undo !== undefined) return link.isOpen ? respondToUndo(ctx, link, body.undo, wantsPage) : NO_LINK
+    if (body.undo !== undefined)
+      return link.isOpen ? respondToUndo(ctx, link, { undo: body.undo, wantsPage, headers }) : NO_LINK
     if (!ONE_CLICK.test(body['List-Unsubscribe'] ?? ''))
       return invalid([{ path: 'List-Unsubscribe', message: 'must be One-Click' }])
-    const page = await applyUnsubscribe(ctx, link, params.token)
+    const page = await applyUnsubscribe(ctx, link, { token: params.token, headers })
     return wantsPage ? page : respondWithStatus('unsubscribed')
   },
 })
 
-async function applyUnsubscribe(ctx: ApiContext, link: UnsubscribeLink, token: string): Promise<ApiResponse> {
-  if (link.kind === 'address')
-    return unsubscribedPage(
-      subjectOfAddress(link.ref),
-      await unsubscribeFromBulk(ctx, link.ref).then((undo) => (link.isOpen ? undo : null)),
-    )
+interface LookHints {
+  readonly headers: IncomingHttpHeaders
+  readonly person?: { readonly language: string | null }
+}
+
+/** The branding of the sender; a closed sender has none, so that it cannot say something. */
+async function lookAt(
+  ctx: ApiContext,
+  link: { readonly isOpen: boolean; readonly ref: { readonly workspaceId: string } },
+  { headers, person }: LookHints,
+): Promise<Look> {
+  const visitor = { contactLanguage: person?.language ?? null, accepted: headers['accept-language'] }
+  return link.isOpen ? readLook(ctx, link.ref.workspaceId, visitor) : DEFAULT_LOOK
+}
+
+async function applyUnsubscribe(
+  ctx: ApiContext,
+  link: UnsubscribeLink,
+  { token, headers }: { readonly token: string; readonly headers: IncomingHttpHeaders },
+): Promise<ApiResponse> {
+  if (link.kind === 'address') {
+    const undo = await unsubscribeFromBulk(ctx, link.ref)
+    return unsubscribedPage(subjectOfAddress(link.ref), link.isOpen ? undo : null, await lookAt(ctx, link, { headers }))
+  }
   const result = await unsubscribe(ctx, link.ref)
   if (result.kind === 'nobody') return contactGonePage()
-  return link.isOpen
-    ? unsubscribedPage(subjectOf(result.target, token), result.undo)
-    : closedSenderPage(result.target, 'done')
+  const { target, undo } = result
+  if (!link.isOpen) return closedSenderPage(target, 'done')
+  return unsubscribedPage(subjectOf(target, token), undo, await lookAt(ctx, link, { headers, ...target }))
 }
 
 function subjectOfAddress({ address }: AddressRef): UnsubscribeSubject {
@@ -153,13 +176,12 @@ function subjectOfAddress({ address }: AddressRef): UnsubscribeSubject {
 async function respondToUndo(
   ctx: ApiContext,
   link: UnsubscribeLink,
-  undo: string,
-  wantsPage: boolean,
+  { undo, wantsPage, headers }: { undo: string; wantsPage: boolean; headers: IncomingHttpHeaders },
 ): Promise<ApiResponse | Refusal> {
   const isRestored =
     link.kind === 'address' ? await undoBulkUnsubscribe(ctx, link.ref, undo) : await undoUnsubscribe(ctx, undo)
   if (!isRestored) return NO_LINK
-  return wantsPage ? restoredPage() : respondWithStatus('subscribed')
+  return wantsPage ? restoredPage(await lookAt(ctx, link, { headers })) : respondWithStatus('subscribed')
 }
 
 function respondWithStatus(status: 'unsubscribed' | 'subscribed'): ApiResponse {
@@ -184,12 +206,13 @@ const showPreferences = route({
   produces: ['text/html'],
   errors: ['NOT_FOUND', 'RATE_LIMITED'],
   refusalPage,
-  handle: async (ctx, { params }) => {
+  handle: async (ctx, { params, headers }) => {
     const opened = await openPreferences(ctx, params.token)
     if (isRefusal(opened)) return opened
     const found = await readPreferences(ctx.db, opened.ref)
     if (found === null) return contactGonePage()
-    return opened.isOpen ? preferencesPage(found, false) : closedSenderPage(found, 'opt-out')
+    if (!opened.isOpen) return closedSenderPage(found, 'opt-out')
+    return preferencesPage(found, false, await lookAt(ctx, opened, { headers, ...found }))
   },
 })
 
@@ -213,7 +236,7 @@ const postPreferences = route({
   produces: ['text/html'],
   errors: ['NOT_FOUND', 'RATE_LIMITED'],
   refusalPage,
-  handle: async (ctx, { params, body }) => {
+  handle: async (ctx, { params, body, headers }) => {
     const opened = await openPreferences(ctx, params.token)
     if (isRefusal(opened)) return opened
     const fields = Object.entries(body)
@@ -227,7 +250,8 @@ const postPreferences = route({
       isOptedOut: body.all === '1' || !opened.isOpen,
     })
     if (saved === null) return contactGonePage()
-    return opened.isOpen ? preferencesPage(saved, true) : closedSenderPage(saved, 'done')
+    if (!opened.isOpen) return closedSenderPage(saved, 'done')
+    return preferencesPage(saved, true, await lookAt(ctx, opened, { headers, ...saved }))
   },
 })
 

@@ -885,6 +885,27 @@ export type BatchAnswer = {
   }[]
 }
 
+export type Branding = {
+  /** of buttons and links; null: the default */
+  readonly accent_color: string | null
+  /** of the page; null: the default, with a dark mode */
+  readonly background_color: string | null
+  /** of the text; null: the default */
+  readonly text_color: string | null
+  /** if neither the contact nor the browser names one of them */
+  readonly default_language: string
+  /** the languages that the pages have */
+  readonly languages: readonly string[]
+  /** the texts of the workspace */
+  readonly texts: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** all texts in the default language, by key */
+  readonly catalogue: Readonly<Record<string, string>>
+  /** the address of the logo; null: none */
+  readonly logo_url: string | null
+  /** what the logo shows, for people who do not see it */
+  readonly logo_alt: string | null
+}
+
 export type CampaignAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -1164,6 +1185,21 @@ export type ChangeApiKeyBody = {
   readonly allowed_networks?: readonly string[]
   /** true: also if the key of this request then may not be used from here any more */
   readonly force?: boolean
+}
+
+export type ChangeBrandingBody = {
+  /** of buttons and links; null: the default */
+  readonly accent_color?: string | null
+  /** of the page; null: the default, with a dark mode */
+  readonly background_color?: string | null
+  /** of the text; null: the default */
+  readonly text_color?: string | null
+  /** if neither the contact nor the browser names one of them */
+  readonly default_language?: string
+  /** replaces all texts of the workspace: by language, then by key. `{list}` and `{email}` are filled in */
+  readonly texts?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** what the logo shows, for people who do not see it */
+  readonly logo_alt?: string | null
 }
 
 export type ChangeContactsAnswer = {
@@ -3694,6 +3730,22 @@ export type GetAutomationSubscribersAnswer = {
   }[]
 }
 
+export type GetBrandingAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: Branding
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type GetCampaignsAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -5404,6 +5456,48 @@ export type Plan = {
   readonly scheduling: boolean
 }
 
+export type PreviewBrandingAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the language that was used */
+    readonly language: string
+    /** of the mail; null for a page */
+    readonly subject: string | null
+    /** show it in a frame with the attribute sandbox */
+    readonly html: string
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type PreviewBrandingBody = {
+  /** of buttons and links; null: the default */
+  readonly accent_color?: string | null
+  /** of the page; null: the default, with a dark mode */
+  readonly background_color?: string | null
+  /** of the text; null: the default */
+  readonly text_color?: string | null
+  /** if neither the contact nor the browser names one of them */
+  readonly default_language?: string
+  /** replaces all texts of the workspace: by language, then by key. `{list}` and `{email}` are filled in */
+  readonly texts?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** what the logo shows, for people who do not see it */
+  readonly logo_alt?: string | null
+  /** the page; `mail`: the mail that asks for a confirmation */
+  readonly page: "mail" | "subscribe" | "thanks" | "confirm" | "unsubscribe" | "unsubscribed" | "preferences"
+  /** by default the default language */
+  readonly language?: string
+}
+
 export type PreviewCampaignAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -6473,6 +6567,11 @@ export type SenderDesk = {
 }
 
 export type SendRawAnswer = QueuedEmail | ScheduledEmail
+
+export type SetLogoBody = {
+  /** a PNG, JPEG or GIF image, up to 200 KB and 2000 by 1000 pixels; SVG is not accepted */
+  readonly content_base64: string
+}
 
 export type SlimContact = {
   /** identifies it in other calls */
@@ -8274,6 +8373,52 @@ export class Mailstead {
     readonly body?: ChangeTrackingBody
   } = {}, options?: CallOptions): Promise<GetTrackingAnswer> {
     return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/workspace/tracking' }, input, options)
+  }
+
+  /**
+   * Get the branding of the public pages of the workspace. Needs an Admin key with the scope `audiences:manage`. Open
+   * to people with the permission `audiences:read`.
+   */
+  getBranding(options?: CallOptions): Promise<GetBrandingAnswer> {
+    return this.#transport.call({ method: 'GET', path: '/api/v1/public/workspace/branding' }, {}, options)
+  }
+
+  /**
+   * Change colours and texts of the public pages; omitted fields are not changed. Needs an Admin key with the scope
+   * `audiences:manage`. Open to people with the permission `audiences:write`.
+   */
+  changeBranding(input: {
+    readonly body?: ChangeBrandingBody
+  } = {}, options?: CallOptions): Promise<GetBrandingAnswer> {
+    return this.#transport.call({ method: 'PATCH', path: '/api/v1/public/workspace/branding' }, input, options)
+  }
+
+  /**
+   * Store the logo of the public pages. Needs an Admin key with the scope `audiences:manage`. Open to people with the
+   * permission `audiences:write`.
+   */
+  setLogo(input: {
+    readonly body: SetLogoBody
+  }, options?: CallOptions): Promise<GetBrandingAnswer> {
+    return this.#transport.call({ method: 'PUT', path: '/api/v1/public/workspace/branding/logo' }, input, options)
+  }
+
+  /**
+   * Delete the logo of the public pages. Needs an Admin key with the scope `audiences:manage`. Open to people with the
+   * permission `audiences:write`.
+   */
+  deleteLogo(options?: CallOptions): Promise<PlainAnswer> {
+    return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/workspace/branding/logo' }, {}, options)
+  }
+
+  /**
+   * Show a public page or the confirmation mail with a branding, without storing it. Needs an Admin key with the scope
+   * `audiences:manage`. Open to people with the permission `audiences:write`.
+   */
+  previewBranding(input: {
+    readonly body: PreviewBrandingBody
+  }, options?: CallOptions): Promise<PreviewBrandingAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/workspace/branding/preview' }, input, options)
   }
 
   /**

@@ -49,10 +49,13 @@ export interface PreferenceContact extends LockedContact {
   readonly workspaceId: string
   /** The contact opted out of all campaigns and automations. */
   readonly isOptedOut: boolean
+  /** As its attribute `language` says. */
+  readonly language: string | null
 }
 
 const COLUMNS =
-  'c.workspace_id AS "workspaceId", c.id AS "contactId", c.email, c.opted_out_at IS NOT NULL AS "isOptedOut"'
+  'c.workspace_id AS "workspaceId", c.id AS "contactId", c.email, c.opted_out_at IS NOT NULL AS "isOptedOut", ' +
+  `left(c.custom_attributes ->> 'language', 20) AS language`
 const BY_ID = prepared(
   'person-by-id',
   sql`

@@ -100,6 +100,7 @@ automation_steps: objects; one for each step of an automation
 automation_versions: objects; one for each change of an automation
 automation_webhook_secrets: objects; one for a workspace
 automations: objects; they are created by customers
+brandings: objects; one for a workspace, deleted with it
 blocked_links: objects; they are created by the operator
 campaigns: objects; they are created by customers
 connected_accounts: objects; they are created by customers

@@ -4,6 +4,8 @@
  * to strangers would be a way to send spam. It counts in the workspace's monthly usage but is never rejected for the
  * quota: a newsletter must not disable a form.
  */
+import type { Look } from '#src/branding/branding.ts'
+import { filled } from '#src/branding/texts.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
@@ -41,7 +43,7 @@ export function buildConfirmationMail(
   ctx: ConfirmationContext,
   form: SubscribeForm,
   sender: ConfirmationSender,
-  request: SubscriptionRequest,
+  { request, look }: { readonly request: SubscriptionRequest; readonly look: Look },
 ): Submission {
   const now = ctx.clock.now()
   const name = headerText(form.name)
@@ -57,8 +59,8 @@ export function buildConfirmationMail(
     to: [{ email: request.email, name: null }],
     cc: [],
     recipients: [{ address: request.email, domain: domainOf(request.email), kind: 'to' }],
-    subject: `Please confirm: ${name}`,
-    ...contentOf(name, link),
+    subject: headerText(filled(look.texts['mail.subject'], { list: name })),
+    ...confirmationContent(look, name, link),
     headers: [['Auto-Submitted', 'auto-generated']],
     attachments: [],
     tags: ['double-opt-in'],
@@ -85,17 +87,30 @@ function domainOf(email: string): string {
   return parsed.address.domain
 }
 
-function contentOf(name: string, link: string): { readonly html: string; readonly text: string } {
-  const intro = `You, or somebody in your name, asked to be subscribed to “${name}”.`
-  const footer =
-    'If it was not you, do nothing: without your confirmation nothing is stored. The link works for 7 days.'
+/** The texts of the workspace are escaped, and its colours are `#rrggbb`. */
+export function confirmationContent(
+  { language, texts, colours, logo }: Look,
+  name: string,
+  link: string,
+): { readonly html: string; readonly text: string } {
+  const intro = filled(texts['mail.intro'], { list: name })
+  const { 'mail.instruction': instruction, 'mail.button': button, 'mail.footer': footer } = texts
+  const image =
+    logo === null
+      ? []
+      : [
+          `<p><img src="${escapeHtml(logo.url)}" alt="${escapeHtml(logo.alt)}" style="max-width:100%;max-height:80px"></p>`,
+        ]
+  const colour = colours.accentColor === null ? '' : `;color:${escapeHtml(colours.accentColor)}`
+  const head = `<meta charset="utf-8"><title>${escapeHtml(texts['confirm.title'])}</title>`
   return {
-    text: `${intro}\n\nTo confirm, open this address and press the button there:\n\n${link}\n\n${footer}\n`,
+    text: `${intro}\n\n${instruction}\n\n${link}\n\n${footer}\n`,
     html: [
-      '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Please confirm</title></head>',
+      `<!doctype html><html lang="${escapeHtml(language)}"><head>${head}</head>`,
       '<body style="font-family:sans-serif;font-size:16px;line-height:1.5">',
+      ...image,
       `<p>${escapeHtml(intro)}</p>`,
-      `<p><a href="${escapeHtml(link)}" style="font-weight:bold">Confirm the subscription</a></p>`,
+      `<p><a href="${escapeHtml(link)}" style="font-weight:bold${colour}">${escapeHtml(button)}</a></p>`,
       `<p>${escapeHtml(footer)}</p>`,
       '</body></html>',
     ].join('\n'),

@@ -11,6 +11,7 @@
  * further effect.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { readLook } from '#src/branding/branding.ts'
 import { subscribe as join, type Subscriber } from '#src/contacts/membership.ts'
 import type { Context } from '#src/context.ts'
 import { publishNotifications } from '#src/queue/notifications.ts'
@@ -32,6 +33,8 @@ export interface FormSubmission {
   readonly token: string
   /** IP address of the client. */
   readonly address: string
+  /** The header Accept-Language: the language of the confirmation mail. */
+  readonly accepted: string | undefined
   readonly person: Required<Subscriber>
   /** The honeypot field, which people do not see, was filled in. */
   readonly isHoneypotFilled: boolean
@@ -69,7 +72,7 @@ export async function submitForm(ctx: SubscribeContext, submission: FormSubmissi
   const stopped = await checkDay(ctx, form)
   if (stopped !== null) return stopped
   const [outcome] = await Promise.all([
-    form.isDoubleOptIn ? sendConfirmation(ctx, form, submission.person) : addSubscriber(ctx, form, submission.person),
+    form.isDoubleOptIn ? sendConfirmation(ctx, form, submission) : addSubscriber(ctx, form, submission.person),
     sleep(MIN_RESPONSE_MS),
   ])
   return outcome
@@ -104,7 +107,7 @@ async function addSubscriber(
 async function sendConfirmation(
   ctx: SubscribeContext,
   form: SubscribeForm,
-  person: Required<Subscriber>,
+  { person, accepted }: Pick<FormSubmission, 'person' | 'accepted'>,
 ): Promise<SubscribeOutcome> {
   const sender = await findConfirmationSender(ctx.db, form.workspaceId)
   if (sender === null) {
@@ -116,7 +119,8 @@ async function sendConfirmation(
   }
   if (!(await maySendConfirmation(ctx, form.audienceId, person.email))) return { kind: 'accepted', form }
   const request: SubscriptionRequest = { workspaceId: form.workspaceId, audienceId: form.audienceId, ...person }
-  await ctx.acceptor.accept(buildConfirmationMail(ctx, form, sender, request))
+  const look = await readLook(ctx, form.workspaceId, { accepted })
+  await ctx.acceptor.accept(buildConfirmationMail(ctx, form, sender, { request, look }))
   return { kind: 'accepted', form }
 }
 

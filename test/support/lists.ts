@@ -6,58 +6,14 @@ import { sql } from '#src/stores/sql.ts'
 import type { Tenant, TestApi } from './api.ts'
 import { addPerson, addSignedIn } from './people.ts'
 import { addDmarcReports, DMARC_LIST } from './dmarc-samples.ts'
+import { listCase, sorted, type ListCase, type ListIds } from './list-case.ts'
 import { createTenantObjects, firstIds, type TenantIds } from './tenant-objects.ts'
-
-/** Of the objects, and of the workspace. */
-type ListIds = TenantIds & { readonly workspace: string }
 
 export interface ListSeed {
   readonly ids: ListIds
   /** Headers of an owner who is signed in. */
   readonly owner: Readonly<Record<string, string>>
 }
-
-export interface ListCase {
-  readonly route: string
-  /** Where a route has several orders. */
-  readonly name?: string
-  path(ids: ListIds): string
-  /** The field of the items, and what identifies one. */
-  readonly items: string
-  readonly id?: string
-  /** Called with a Regular key. */
-  readonly isRegular?: true
-  readonly isOperator?: true
-  /** Called by a person. */
-  readonly isPersonal?: true
-  /** Pages have no numbers. */
-  readonly hasNoNumbers?: true
-  /** `after` is a position in the list: the `next` of an earlier page. */
-  readonly hasAfter?: true
-  /** Another list of the same route. */
-  readonly otherFilter?: Readonly<Record<string, string>>
-}
-
-const listCase = (
-  route: string,
-  path: string | ListCase['path'],
-  items: string,
-  rest: Partial<ListCase> = {},
-): ListCase => ({ route, path: typeof path === 'string' ? () => path : path, items, ...rest })
-
-const sorted = (route: string, path: ListCase['path'], items: string, sorts: readonly string[]): ListCase[] =>
-  sorts.flatMap((sort) =>
-    ['asc', 'desc'].map((direction) => ({
-      route,
-      name: `${route} by ${sort}${direction === 'asc' ? '' : ', descending'}`,
-      path: (ids: ListIds) => {
-        const base = path(ids)
-        return `${base}${base.includes('?') ? '&' : '?'}sortBy=${sort}&sortDir=${direction}`
-      },
-      items,
-      otherFilter: { sortDir: direction === 'asc' ? 'desc' : 'asc' },
-    })),
-  )
 
 const OF_OPERATOR = { isOperator: true, hasNoNumbers: true } as const
 

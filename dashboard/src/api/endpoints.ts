@@ -1727,6 +1727,27 @@ export type BlockedLink = {
   readonly created_at: string
 }
 
+export type Branding = {
+  /** of buttons and links; null: the default */
+  readonly accent_color: string | null
+  /** of the page; null: the default, with a dark mode */
+  readonly background_color: string | null
+  /** of the text; null: the default */
+  readonly text_color: string | null
+  /** if neither the contact nor the browser names one of them */
+  readonly default_language: string
+  /** the languages that the pages have */
+  readonly languages: readonly string[]
+  /** the texts of the workspace */
+  readonly texts: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** all texts in the default language, by key */
+  readonly catalogue: Readonly<Record<string, string>>
+  /** the address of the logo; null: none */
+  readonly logo_url: string | null
+  /** what the logo shows, for people who do not see it */
+  readonly logo_alt: string | null
+}
+
 export type CampaignAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -2006,6 +2027,21 @@ export type ChangeApiKeyBody = {
   readonly allowed_networks?: readonly string[]
   /** true: also if the key of this request then may not be used from here any more */
   readonly force?: boolean
+}
+
+export type ChangeBrandingBody = {
+  /** of buttons and links; null: the default */
+  readonly accent_color?: string | null
+  /** of the page; null: the default, with a dark mode */
+  readonly background_color?: string | null
+  /** of the text; null: the default */
+  readonly text_color?: string | null
+  /** if neither the contact nor the browser names one of them */
+  readonly default_language?: string
+  /** replaces all texts of the workspace: by language, then by key. `{list}` and `{email}` are filled in */
+  readonly texts?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** what the logo shows, for people who do not see it */
+  readonly logo_alt?: string | null
 }
 
 export type ChangeContactsAnswer = {
@@ -4374,6 +4410,22 @@ export type GetAutomationSubscribersAnswer = {
   }[]
 }
 
+export type GetBrandingAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: Branding
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type GetCampaignsAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -6633,6 +6685,48 @@ export type Plan = {
   readonly scheduling: boolean
 }
 
+export type PreviewBrandingAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the language that was used */
+    readonly language: string
+    /** of the mail; null for a page */
+    readonly subject: string | null
+    /** show it in a frame with the attribute sandbox */
+    readonly html: string
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
+export type PreviewBrandingBody = {
+  /** of buttons and links; null: the default */
+  readonly accent_color?: string | null
+  /** of the page; null: the default, with a dark mode */
+  readonly background_color?: string | null
+  /** of the text; null: the default */
+  readonly text_color?: string | null
+  /** if neither the contact nor the browser names one of them */
+  readonly default_language?: string
+  /** replaces all texts of the workspace: by language, then by key. `{list}` and `{email}` are filled in */
+  readonly texts?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  /** what the logo shows, for people who do not see it */
+  readonly logo_alt?: string | null
+  /** the page; `mail`: the mail that asks for a confirmation */
+  readonly page: "mail" | "subscribe" | "thanks" | "confirm" | "unsubscribe" | "unsubscribed" | "preferences"
+  /** by default the default language */
+  readonly language?: string
+}
+
 export type PreviewCampaignAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -7758,6 +7852,11 @@ export type Session = {
   readonly last_used_at: string
   /** at the latest */
   readonly expires_at: string
+}
+
+export type SetLogoBody = {
+  /** a PNG, JPEG or GIF image, up to 200 KB and 2000 by 1000 pixels; SVG is not accepted */
+  readonly content_base64: string
 }
 
 export type ShapedReceiver = {
@@ -9562,6 +9661,47 @@ export const changeTracking: Endpoint<{
   }, GetTrackingAnswer> = {
   method: 'PATCH',
   path: '/api/v1/public/workspace/tracking',
+  scope: 'workspace',
+}
+
+/** Get the branding of the public pages of the workspace. */
+export const getBranding: Endpoint<Record<never, never>, GetBrandingAnswer> = {
+  method: 'GET',
+  path: '/api/v1/public/workspace/branding',
+  scope: 'workspace',
+}
+
+/** Change colours and texts of the public pages; omitted fields are not changed. */
+export const changeBranding: Endpoint<{
+    readonly body?: ChangeBrandingBody
+  }, GetBrandingAnswer> = {
+  method: 'PATCH',
+  path: '/api/v1/public/workspace/branding',
+  scope: 'workspace',
+}
+
+/** Store the logo of the public pages. */
+export const setLogo: Endpoint<{
+    readonly body: SetLogoBody
+  }, GetBrandingAnswer> = {
+  method: 'PUT',
+  path: '/api/v1/public/workspace/branding/logo',
+  scope: 'workspace',
+}
+
+/** Delete the logo of the public pages. */
+export const deleteLogo: Endpoint<Record<never, never>, PlainAnswer> = {
+  method: 'DELETE',
+  path: '/api/v1/public/workspace/branding/logo',
+  scope: 'workspace',
+}
+
+/** Show a public page or the confirmation mail with a branding, without storing it. */
+export const previewBranding: Endpoint<{
+    readonly body: PreviewBrandingBody
+  }, PreviewBrandingAnswer> = {
+  method: 'POST',
+  path: '/api/v1/public/workspace/branding/preview',
   scope: 'workspace',
 }
 
