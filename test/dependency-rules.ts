@@ -235,15 +235,18 @@ dashboard/src/ui-gallery: dashboard/src/shell dashboard/src/ui/gallery
 dashboard/src/account: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
 dashboard/src/audit: dashboard/src/api dashboard/src/shared dashboard/src/shell dashboard/src/texts dashboard/src/ui
+dashboard/src/deliverability: dashboard/src/api dashboard/src/shared dashboard/src/shell dashboard/src/texts
+  dashboard/src/ui
 dashboard/src/settings: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
 dashboard/src/team: dashboard/src/api dashboard/src/session dashboard/src/shared dashboard/src/shell
   dashboard/src/texts dashboard/src/ui
 dashboard/src: dashboard/src/account dashboard/src/accounts dashboard/src/audiences dashboard/src/audit
-  dashboard/src/automations dashboard/src/campaigns dashboard/src/contacts dashboard/src/domains dashboard/src/inbox
-  dashboard/src/keys dashboard/src/messages dashboard/src/operator dashboard/src/overview dashboard/src/received
-  dashboard/src/settings dashboard/src/shell dashboard/src/smtp dashboard/src/start dashboard/src/suppressions
-  dashboard/src/team dashboard/src/templates dashboard/src/ui dashboard/src/ui-gallery dashboard/src/webhooks
+  dashboard/src/automations dashboard/src/campaigns dashboard/src/contacts dashboard/src/deliverability
+  dashboard/src/domains dashboard/src/inbox dashboard/src/keys dashboard/src/messages dashboard/src/operator
+  dashboard/src/overview dashboard/src/received dashboard/src/settings dashboard/src/shell dashboard/src/smtp
+  dashboard/src/start dashboard/src/suppressions dashboard/src/team dashboard/src/templates dashboard/src/ui
+  dashboard/src/ui-gallery dashboard/src/webhooks
 `)
 
 /**

@@ -17,6 +17,7 @@ import { audienceRoutes } from '#dashboard/src/audiences/routes.ts'
 import { contactRoutes } from '#dashboard/src/contacts/routes.ts'
 import { suppressionRoutes } from '#dashboard/src/suppressions/routes.ts'
 import { galleryRoute } from '#dashboard/src/ui-gallery/routes.ts'
+import { deliverabilityRoutes } from '#dashboard/src/deliverability/routes.ts'
 import { ownAccountRoutes } from '#dashboard/src/account/routes.ts'
 import { auditRoutes } from '#dashboard/src/audit/routes.ts'
 import { settingsRoutes } from '#dashboard/src/settings/routes.ts'
@@ -32,6 +33,7 @@ const routeTree = rootRoute.addChildren([
     ...automationRoutes,
     ...overviewRoutes,
     ...teamRoutes,
+    ...deliverabilityRoutes,
     ...settingsRoutes,
     ...auditRoutes,
     ...startRoutes,

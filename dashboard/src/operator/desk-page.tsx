@@ -1,15 +1,14 @@
 /** The operator's first page: what to do next and why, then receivers, sources and open notices. */
-import { CircleCheck } from 'lucide-react'
 import type { ReactNode } from 'react'
 import {
   adminGetDeliverability,
   adminListNotices,
   type AdminGetDeliverabilityAnswer,
-  type DeskAction,
   type DmarcFailure,
   type SourceDesk,
 } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'
+import { NextActions } from '#dashboard/src/shared/next-actions.tsx'
 import { operatorPath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { BarList } from '#dashboard/src/ui/bar-list.tsx'
@@ -17,17 +16,18 @@ import { StatusBadge } from '#dashboard/src/ui/badge.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
 import { Card } from '#dashboard/src/ui/card.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
-import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { LinkText } from '#dashboard/src/ui/link-text.tsx'
 import { NumberText } from '#dashboard/src/ui/numbers.tsx'
 import { PageHeader } from '#dashboard/src/ui/page-header.tsx'
 import { Section } from '#dashboard/src/ui/section.tsx'
 import { RelativeTime } from '#dashboard/src/ui/times.tsx'
 import { Loaded, PlainTable } from './loaded.tsx'
-import { ReceiverTable } from './receiver-table.tsx'
+import { ReceiverTable } from '#dashboard/src/shared/receiver-table.tsx'
 import { SOURCE_TONES } from './source-tones.ts'
 
 type Desk = AdminGetDeliverabilityAnswer['data']
+
+const receiverPath = (name: string): string => operatorPath(`/receivers/${encodeURIComponent(name)}`)
 
 export function DeskPage(): ReactNode {
   const { operator } = useTexts()
@@ -51,7 +51,7 @@ function DeskContent({ desk }: { readonly desk: Desk }): ReactNode {
         <NextActions actions={desk.actions} />
       </Section>
       <Section title={operator.receivers.title}>
-        <ReceiverTable receivers={desk.receivers} />
+        <ReceiverTable receivers={desk.receivers} getHref={receiverPath} />
       </Section>
       {desk.sources.length > 0 && (
         <Section title={operator.sources.title}>
@@ -104,64 +104,6 @@ function OpenNotices(): ReactNode {
         </ul>
       </Callout>
     </div>
-  )
-}
-
-function NextActions({ actions }: { readonly actions: readonly DeskAction[] }): ReactNode {
-  const { operator } = useTexts()
-  if (actions.length === 0)
-    return (
-      <Card>
-        <EmptyState icon={CircleCheck} title={operator.desk.nothing} text={operator.desk.nothingText} />
-      </Card>
-    )
-  return (
-    <ol className="grid gap-4 lg:grid-cols-3">
-      {actions.map((action) => (
-        <li key={`${action.rule} ${action.subject}`} className="min-w-0">
-          <NextAction action={action} />
-        </li>
-      ))}
-    </ol>
-  )
-}
-
-function NextAction({ action }: { readonly action: DeskAction }): ReactNode {
-  const { operator } = useTexts()
-  return (
-    <Card className="flex h-full min-w-0 flex-col gap-2">
-      <h3 className="font-medium break-words text-ink">{action.title}</h3>
-      <p className="text-sm text-muted">
-        {action.subject}
-        {action.since !== null && (
-          <>
-            {' '}
-            · {operator.since} <RelativeTime value={action.since} />
-          </>
-        )}
-      </p>
-      <p className="break-words">{action.todo}</p>
-      {action.evidence.length > 0 && (
-        <ul aria-label={operator.desk.evidence} className="list-disc pl-4 text-sm text-muted">
-          {action.evidence.map((line) => (
-            <li key={line} className="break-words">
-              {line}
-            </li>
-          ))}
-        </ul>
-      )}
-      {action.reply !== null && (
-        <p className="text-sm">
-          <span className="block text-muted">{operator.desk.reply}</span>
-          <code className="font-mono text-xs break-words">{action.reply}</code>
-        </p>
-      )}
-      <p className="mt-auto pt-1 text-sm">
-        <LinkText href={action.guide} isExternal>
-          {operator.desk.guide}
-        </LinkText>
-      </p>
-    </Card>
   )
 }
 

@@ -19,8 +19,8 @@ import { StatTile } from '#dashboard/src/ui/stat-tile.tsx'
 import { TimeSeriesChart } from '#dashboard/src/ui/time-series-chart.tsx'
 import { Loaded } from './loaded.tsx'
 import { ReceiverReasons, ReceiverSources } from './receiver-reasons.tsx'
-import { ThrottleBadge } from './receiver-table.tsx'
-import { bouncesOf, fillIntervals, shareOf } from './receiver-traffic.ts'
+import { ThrottleBadge } from '#dashboard/src/shared/receiver-table.tsx'
+import { bouncesOf, fillIntervals, shareOf } from '#dashboard/src/shared/receiver-traffic.ts'
 import { ReceiverThrottles } from './receiver-throttles.tsx'
 
 export function ReceiverPage(): ReactNode {

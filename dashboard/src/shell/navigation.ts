@@ -111,6 +111,7 @@ export const WORKSPACE_NAVIGATION: readonly NavigationGroup[] = [
   {
     title: (names) => names.manage,
     items: [
+      { path: '/deliverability', icon: Gauge, label: (names) => names.deliverability, permission: 'mail:read' },
       { path: '/team', icon: Building2, label: (names) => names.team, permission: 'workspace:read' },
       { path: '/audit', icon: ScrollText, label: (names) => names.audit, permission: 'audit:read' },
       { path: '/settings', icon: Settings, label: (names) => names.settings, permission: 'workspace:read' },

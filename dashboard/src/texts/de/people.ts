@@ -117,6 +117,18 @@ export const people: Texts['people'] = {
     deleteConfirm: 'Mein Konto löschen',
     failed: 'Ihr Konto wurde nicht geladen',
   },
+  deliverability: {
+    title: 'Zustellbarkeit',
+    description: 'Was jedes Empfängersystem mit Ihrer Mail tut, und was als Nächstes zu tun ist.',
+    next: 'Was als Nächstes zu tun ist',
+    receiversText: 'Ihre Mail der letzten 24 Stunden.',
+    domains: 'Absende-Domains der letzten 7 Tage',
+    reasons: 'Warum Mail zurückgestellt oder abgewiesen wurde',
+    noReasons: 'In den letzten 24 Stunden wurde keine Mail zurückgestellt oder abgewiesen.',
+    states: { suspended: 'Dieses Empfängersystem ist ausgesetzt', slowed: 'Die Zustellung dorthin ist gedrosselt' },
+    counts: (deferred, bounced) => `${deferred} zurückgestellt, ${bounced} abgewiesen`,
+    failed: 'Die Empfängersysteme wurden nicht geladen',
+  },
   settings: {
     title: 'Einstellungen',
     description: 'Der Tarif, seine Grenzen, und was der Arbeitsbereich speichert.',

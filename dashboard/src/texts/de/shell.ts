@@ -63,6 +63,7 @@ export const shell: Texts['shell'] = {
     accounts: 'Verbundene Konten',
     webhooks: 'Webhooks',
     statistics: 'Statistik',
+    deliverability: 'Zustellbarkeit',
     team: 'Team',
     audit: 'Protokoll',
     settings: 'Einstellungen',

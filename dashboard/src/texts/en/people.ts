@@ -114,6 +114,18 @@ export const people = {
     deleteConfirm: 'Delete my account',
     failed: 'Your account did not load',
   },
+  deliverability: {
+    title: 'Deliverability',
+    description: 'What each receiver does with your mail, and what to do next.',
+    next: 'What to do next',
+    receiversText: 'Your mail of the last 24 hours.',
+    domains: 'Sending domains of 7 days',
+    reasons: 'Why mail was deferred or bounced',
+    noReasons: 'No mail was deferred or bounced in the last 24 hours.',
+    states: { suspended: 'This receiver is suspended', slowed: 'Delivery to this receiver is slowed' },
+    counts: (deferred: number, bounced: number) => `${deferred} deferred, ${bounced} bounced`,
+    failed: 'The receivers did not load',
+  },
   settings: {
     title: 'Settings',
     description: 'The plan, its limits, and what the workspace stores.',

@@ -62,6 +62,7 @@ export const shell = {
     accounts: 'Connected accounts',
     webhooks: 'Webhooks',
     statistics: 'Statistics',
+    deliverability: 'Deliverability',
     team: 'Team',
     audit: 'Audit log',
     settings: 'Settings',

@@ -1,19 +1,25 @@
 import { Radar } from 'lucide-react'
 import type { ReactNode } from 'react'
-import type { OperatorReceiverDesk } from '#dashboard/src/api/endpoints.ts'
-import { operatorPath } from '#dashboard/src/shell/paths.ts'
+import type { ReceiverDesk } from '#dashboard/src/api/endpoints.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { StatusBadge } from '#dashboard/src/ui/badge.tsx'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { NumberText, Percent } from '#dashboard/src/ui/numbers.tsx'
-import { PlainTable } from './loaded.tsx'
 import { bouncesOf, shareOf } from './receiver-traffic.ts'
 
-type Receiver = OperatorReceiverDesk
+type Receiver = ReceiverDesk
+
+interface ReceiverTableProps {
+  readonly receivers: readonly Receiver[]
+  /** The page of a receiver, by its name. */
+  readonly getHref: (name: string) => string
+}
 
 /** Each receiver with its mail of 24 hours and what holds it now. */
-export function ReceiverTable({ receivers }: { readonly receivers: readonly Receiver[] }): ReactNode {
+export function ReceiverTable({ receivers, getHref }: ReceiverTableProps): ReactNode {
   const { operator } = useTexts()
   const { receivers: texts } = operator
   const number = (id: string, header: string, value: (row: Receiver) => number): DataColumn<Receiver> => ({
@@ -42,14 +48,16 @@ export function ReceiverTable({ receivers }: { readonly receivers: readonly Rece
     },
   ]
   return (
-    <PlainTable
-      label={texts.title}
-      columns={columns}
-      rows={receivers}
-      getRowId={({ name }) => name}
-      getHref={({ name }) => operatorPath(`/receivers/${encodeURIComponent(name)}`)}
-      empty={<EmptyState icon={Radar} title={texts.empty} text={texts.emptyText} />}
-    />
+    <Card padding="none">
+      <DataTable
+        label={texts.title}
+        columns={columns}
+        rows={receivers}
+        getRowId={({ name }) => name}
+        getHref={({ name }) => getHref(name)}
+        empty={<EmptyState icon={Radar} title={texts.empty} text={texts.emptyText} />}
+      />
+    </Card>
   )
 }
 
