@@ -1,0 +1,119 @@
+/**
+ * Every page of the dashboard in a real browser: it shows its heading, nothing fails in it or violates the content
+ * security policy, and axe finds no violation of WCAG 2.2 AA. The other tests here do what people do on some pages.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { assert } from 'chai'
+import type { Page } from 'playwright-core'
+import { joinAsFirstOperator, openChromium, type Chromium, type Profile } from '#test/support/chromium.ts'
+import { startInstallation, type Installation } from '#test/support/installation.ts'
+
+/** Its path below the workspace, or from the root. */
+const WORKSPACE_PAGES = [
+  '/start',
+  '/overview',
+  '/messages',
+  '/messages/scheduled',
+  '/inbox',
+  '/received',
+  '/audiences',
+  '/contacts',
+  '/contacts/import',
+  '/contacts/segments',
+  '/campaigns',
+  '/automations',
+  '/templates',
+  '/suppressions',
+  '/domains',
+  '/keys',
+  '/smtp',
+  '/accounts',
+  '/webhooks',
+  '/deliverability',
+  '/team',
+  '/audit',
+  '/settings',
+]
+const OTHER_PAGES = [
+  '/account',
+  '/ui',
+  '/operator/desk',
+  '/operator/checks',
+  '/operator/notices',
+  '/operator/queue',
+  '/operator/receivers',
+  '/operator/shaping',
+  '/operator/sources',
+  '/operator/reports',
+  '/operator/held',
+  '/operator/tls',
+  '/operator/nodes',
+  '/operator/workspaces',
+  '/operator/users',
+  '/operator/audit',
+]
+/** Every component, also those that never end to load. */
+const SHOWS_LOADING = '/ui'
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+
+interface Violation {
+  readonly id: string
+  readonly help: string
+  readonly nodes: readonly { readonly html: string }[]
+}
+
+async function findViolations(page: Page): Promise<string[]> {
+  await page.evaluate(AXE)
+  const found = await page.evaluate(
+    `axe.run(document, { runOnly: ${JSON.stringify(RULES)} }).then((result) => result.violations)`,
+  )
+  return (found as readonly Violation[]).map(
+    ({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`,
+  )
+}
+
+describe('dashboard: pages', () => {
+  let chromium: Chromium
+  let installation: Installation
+  let profile: Profile
+  let page: Page
+  let base: string
+  before(async function () {
+    this.timeout(300_000)
+    chromium = await openChromium(this)
+    installation = await startInstallation()
+    profile = await chromium.newProfile()
+    page = await profile.newPage()
+    await joinAsFirstOperator(page, installation.joinUrl)
+    base = /^\/w\/[^/]+/.exec(new URL(page.url()).pathname)?.[0] ?? ''
+    assert.notStrictEqual(base, '')
+  })
+  after(async () => {
+    await chromium?.close()
+    await installation?.stop()
+  })
+
+  const visit = async (path: string): Promise<void> => {
+    await page.goto(installation.url + path)
+    await page.locator('h1').first().waitFor()
+    // queries that began have their answer, so that axe sees the page and not its skeleton
+    await page.waitForLoadState('load')
+    if (path !== SHOWS_LOADING) await page.locator('[aria-busy="true"]').first().waitFor({ state: 'detached' })
+    assert.deepEqual(profile.takeProblems(), [], path)
+    assert.deepEqual(await findViolations(page), [], path)
+  }
+
+  for (const path of WORKSPACE_PAGES) it(`${path} of a workspace`, () => visit(base + path))
+  for (const path of OTHER_PAGES) it(path, () => visit(path))
+
+  it('in German and in the dark theme', async () => {
+    await page.evaluate(() => {
+      localStorage.setItem('mailstead.language', 'de')
+      localStorage.setItem('mailstead.theme', 'dark')
+    })
+    for (const path of ['/overview', '/messages', '/domains', '/settings']) await visit(base + path)
+    assert.strictEqual(await page.locator('html').getAttribute('lang'), 'de')
+  })
+})
