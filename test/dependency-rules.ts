@@ -59,8 +59,8 @@ src/privacy: src src/contacts src/mail src/messages src/platform src/stores src/
 src/submission: config src src/auth src/mail src/messages src/platform src/providers src/queue src/templates
 src/operator: config src src/crypto src/domains src/mail src/messages src/platform src/queue src/retention src/stores
   src/workspaces
-src/subscribe: config src src/branding src/contacts src/crypto src/mail src/messages src/net src/operator src/platform src/queue
-  src/rate-limits src/stores
+src/subscribe: config src src/branding src/contacts src/crypto src/mail src/messages src/net src/operator src/platform
+  src/queue src/rate-limits src/stores
 src/report-arrivals: src src/crypto src/net src/platform src/rate-limits src/stores
 src/tls-reports: src src/domains src/mail src/messages src/net src/platform src/report-arrivals src/stores
 src/dmarc: config src/domains src/events src/platform src/report-arrivals src/stores
@@ -186,7 +186,7 @@ test/spec: *
 clients/typescript: api api/openapi
 
 # dashboard: it knows the API only through its generated client
-dashboard: api api/openapi clients/typescript
+dashboard: api api/openapi clients/typescript test/support
 dashboard/src/api:
 dashboard/src/ui:
 dashboard/src/ui/gallery: dashboard/src/ui

@@ -1,7 +1,7 @@
 /**
  * Logos of workspaces: hostile input. Only bitmaps are accepted, by their first bytes and not by a name, and small in
- * bytes and pixels, so a file cannot be a bomb for a browser. SVG is refused: it is a document that can have scripts and
- * load other files. The image is not decoded here. Pure.
+ * bytes and pixels, so a file cannot be a bomb for a browser. SVG is refused: it is a document that can have scripts
+ * and load other files. The image is not decoded here. Pure.
  */
 
 export const MAX_LOGO_BYTES = 200 * 1024

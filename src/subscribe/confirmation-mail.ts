@@ -95,12 +95,9 @@ export function confirmationContent(
 ): { readonly html: string; readonly text: string } {
   const intro = filled(texts['mail.intro'], { list: name })
   const { 'mail.instruction': instruction, 'mail.button': button, 'mail.footer': footer } = texts
+  const size = 'max-width:100%;max-height:80px'
   const image =
-    logo === null
-      ? []
-      : [
-          `<p><img src="${escapeHtml(logo.url)}" alt="${escapeHtml(logo.alt)}" style="max-width:100%;max-height:80px"></p>`,
-        ]
+    logo === null ? [] : [`<p><img src="${escapeHtml(logo.url)}" alt="${escapeHtml(logo.alt)}" style="${size}"></p>`]
   const colour = colours.accentColor === null ? '' : `;color:${escapeHtml(colours.accentColor)}`
   const head = `<meta charset="utf-8"><title>${escapeHtml(texts['confirm.title'])}</title>`
   return {

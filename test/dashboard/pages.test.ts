@@ -6,53 +6,10 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { assert } from 'chai'
 import type { Page } from 'playwright-core'
+import { OTHER_PAGES, WORKSPACE_PAGES } from '#dashboard/pages.ts'
 import { joinAsFirstOperator, openChromium, type Chromium, type Profile } from '#test/support/chromium.ts'
 import { startInstallation, type Installation } from '#test/support/installation.ts'
 
-/** Its path below the workspace, or from the root. */
-const WORKSPACE_PAGES = [
-  '/start',
-  '/overview',
-  '/messages',
-  '/messages/scheduled',
-  '/inbox',
-  '/received',
-  '/audiences',
-  '/contacts',
-  '/contacts/import',
-  '/contacts/segments',
-  '/campaigns',
-  '/automations',
-  '/templates',
-  '/suppressions',
-  '/domains',
-  '/keys',
-  '/smtp',
-  '/accounts',
-  '/webhooks',
-  '/deliverability',
-  '/team',
-  '/audit',
-  '/settings',
-]
-const OTHER_PAGES = [
-  '/account',
-  '/ui',
-  '/operator/desk',
-  '/operator/checks',
-  '/operator/notices',
-  '/operator/queue',
-  '/operator/receivers',
-  '/operator/shaping',
-  '/operator/sources',
-  '/operator/reports',
-  '/operator/held',
-  '/operator/tls',
-  '/operator/nodes',
-  '/operator/workspaces',
-  '/operator/users',
-  '/operator/audit',
-]
 /** Every component, also those that never end to load. */
 const SHOWS_LOADING = '/ui'
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')

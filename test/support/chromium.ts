@@ -38,11 +38,16 @@ function findChromium(): string | null {
   return [process.env['CHROMIUM'] ?? '', ...PROGRAMS].find((file) => file !== '' && existsSync(file)) ?? null
 }
 
+/** Null if there is no Chromium. */
+export async function openBrowser(): Promise<Browser | null> {
+  const executablePath = findChromium()
+  return executablePath === null ? null : chromium.launch({ executablePath, args: OPTIONS })
+}
+
 /** For a `before` hook: skips the tests without Chromium. */
 export async function openChromium(test: Mocha.Context): Promise<Chromium> {
-  const executablePath = findChromium()
-  if (executablePath === null) test.skip()
-  const browser = await chromium.launch({ executablePath: executablePath ?? '', args: OPTIONS })
+  const browser = await openBrowser()
+  if (browser === null) return test.skip()
   return {
     newProfile: async (options = {}) => {
       const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, locale: 'en-GB', ...options })
