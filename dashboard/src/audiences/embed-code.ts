@@ -3,7 +3,7 @@
 export type EmbedKind = 'link' | 'form' | 'fetch'
 
 /** The name is text of the customer; it must not end the markup that it stands in. */
-export function escapeHtml(text: string): string {
+function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

@@ -47,7 +47,7 @@ export function layoutFlow(steps: readonly FlowStep[]): FlowGraph {
 }
 
 /** The width of a list: its widest step with the branches below it. */
-export function widthOf(steps: readonly FlowStep[]): number {
+function widthOf(steps: readonly FlowStep[]): number {
   return Math.max(NODE_WIDTH, ...steps.map((step) => (hasBranches(step) ? branchWidth(step) : NODE_WIDTH)))
 }
 

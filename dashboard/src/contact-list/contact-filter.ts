@@ -23,7 +23,7 @@ export function splitAttribute(text: string): { readonly attribute: string; read
   return { attribute: text.slice(0, at).trim(), ...(value === '' ? {} : { value }) }
 }
 
-export function isStatus(text: string | undefined): text is Status {
+function isStatus(text: string | undefined): text is Status {
   return CONTACT_STATUSES.some((one) => one === text)
 }
 

@@ -5,7 +5,7 @@ import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { StatusBadge } from '#dashboard/src/ui/badge.tsx'
 import type { Tone } from '#dashboard/src/ui/tone.ts'
 
-export const DOMAIN_TONES: Record<Domain['status'], Tone> = {
+const DOMAIN_TONES: Record<Domain['status'], Tone> = {
   pending: 'info',
   verified: 'success',
   degraded: 'warning',

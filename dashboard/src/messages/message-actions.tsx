@@ -95,7 +95,7 @@ interface DialogProps {
   readonly onClose: () => void
 }
 
-export function CancelDialog({ message, onClose }: DialogProps): ReactNode {
+function CancelDialog({ message, onClose }: DialogProps): ReactNode {
   const { messages } = useTexts()
   const toast = useToast()
   const [error, setError] = useState<string | null>(null)

@@ -20,7 +20,7 @@ import type { Message } from './message-page.tsx'
 const EVERYONE = '*'
 const TONES: Readonly<Record<string, Tone>> = { delivered: 'success', deferred: 'warning', bounced: 'danger' }
 
-export function outcomeTone(outcome: string): Tone {
+function outcomeTone(outcome: string): Tone {
   return TONES[outcome] ?? 'danger'
 }
 

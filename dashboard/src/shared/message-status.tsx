@@ -7,7 +7,7 @@ import type { Tone } from '#dashboard/src/ui/tone.ts'
 
 export type MessageStatus = FoundEmail['status']
 
-export const STATUS_TONES: Readonly<Record<MessageStatus, Tone>> = {
+const STATUS_TONES: Readonly<Record<MessageStatus, Tone>> = {
   scheduled: 'info',
   queued: 'info',
   sending: 'accent',

@@ -19,7 +19,7 @@ import { Menu } from '#dashboard/src/ui/menu.tsx'
 import { DateTime, RelativeTime } from '#dashboard/src/ui/times.tsx'
 import { useToast } from '#dashboard/src/ui/toast.tsx'
 
-export const ROLES = ['owner', 'admin', 'developer', 'marketer', 'viewer'] as const
+const ROLES = ['owner', 'admin', 'developer', 'marketer', 'viewer'] as const
 const TEAM = ['/public/members', '/public/invitations', '/auth/me']
 
 /** Nobody gives a role above their own. */
