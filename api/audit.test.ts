@@ -32,6 +32,9 @@ const SECRETS = {
 } as const
 const URL_WITH_SECRETS = `https://hooks.example/${SECRETS.path}?key=${SECRETS.query}`
 
+/** The smallest PNG. */
+const LOGO = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
 /** A suspension of everything is created before it is resumed. */
 const SUSPENSION = { domain: 'slow.example' }
 
@@ -45,6 +48,9 @@ const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, 
   'add-domain': ['POST', '/public/domains/add-domain', { domain: 'mail.customer.example' }],
   'create-webhook': ['POST', '/public/webhooks', { url: URL_WITH_SECRETS, events: '*' }],
   'change-tracking': ['PATCH', '/public/workspace/tracking', { track_opens: true }],
+  'change-branding': ['PATCH', '/public/workspace/branding', { accent_color: '#7a1f3d' }],
+  'set-logo': ['PUT', '/public/workspace/branding/logo', { content_base64: LOGO }],
+  'delete-logo': ['DELETE', '/public/workspace/branding/logo'],
   'import-suppressions': ['POST', '/public/suppressions/import', { emails: ['new@people.example'] }],
   'delete-captured-emails': ['DELETE', '/public/emails/captured'],
   'admin-suspend': ['POST', '/admin/suspensions', SUSPENSION],
@@ -90,6 +96,7 @@ const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, 
   'admin-reset-second-factors': ['POST', '/admin/users/anna@people.example/reset-second-factors'],
   'admin-disable-user': ['POST', '/admin/users/anna@people.example/disable'],
   'admin-enable-user': ['POST', '/admin/users/anna@people.example/enable'],
+  'admin-change-user': ['PATCH', '/admin/users/anna@people.example', { name: 'Anna Berg' }],
   'admin-delete-user': ['DELETE', '/admin/users/anna@people.example'],
   'admin-dry-run': ['POST', '/admin/dry-run', { from: 'a@b.example', to: 'c@d.example' }],
 }

@@ -9,6 +9,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
+import { buildDashboard } from '#bin/supervisor/dashboard-build.ts'
 import { findRedis } from '#bin/supervisor/redis-binaries.ts'
 import { chooseAccount } from '#bin/supervisor/account.ts'
 import { SETTINGS } from '#config/schema.ts'
@@ -43,6 +44,8 @@ async function runMocha(selection: Selection, signal: AbortSignal): Promise<Coun
   const countsFile = join(work, 'counts.json')
   // Fetched once here; otherwise each test process would fetch it at the same time.
   if (selection.needsStores) findRedis(chooseAccount(work), print)
+  // Built once here; otherwise each test that starts everything would build it at the same time.
+  if (selection.needsStores) print((await buildDashboard()) ?? '')
   const cluster = selection.needsStores ? await startTemplateCluster() : null
   try {
     const stores = cluster === null ? {} : { TEST_PG_URL: cluster.url, TEST_PG_DATA: cluster.initialData }

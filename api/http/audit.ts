@@ -24,6 +24,7 @@ export const NOT_AUDITED: Readonly<Record<string, string>> = {
   'resend-email': SENDS,
   'test-template': SENDS,
   'preview-template': READS,
+  'preview-branding': READS,
   'check-template': READS,
   'preview-segment': READS,
   'dry-run-automation': READS,

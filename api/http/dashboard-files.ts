@@ -102,8 +102,6 @@ function renderPage(text: string): ApiResponse {
       'Cache-Control': 'no-store',
       'Content-Security-Policy': policy,
       'Cross-Origin-Opener-Policy': 'same-origin',
-      // forms prove their origin with it (docs/decisions/074)
-      'Referrer-Policy': 'same-origin',
       'Permissions-Policy':
         'camera=(), geolocation=(), microphone=(), payment=(), usb=(), publickey-credentials-get=(self)',
     },

@@ -110,8 +110,8 @@ export const ENDPOINT_GROUPS: readonly EndpointGroup[] = [
   },
   {
     name: 'Reference',
-    pathPrefixes: ['', 'openapi.json', 'docs', 'api'],
-    description: 'This API reference, for programs and for people.',
+    pathPrefixes: ['', 'about', 'assets', 'mail-frame.html', 'openapi.json', 'docs', 'api'],
+    description: 'This API reference, for programs and for people, and the files of the dashboard.',
   },
 ]
 

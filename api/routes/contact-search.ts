@@ -98,7 +98,11 @@ const attributes = route({
   paths: ['/public/contacts/attributes'],
   access: READ,
   status: 200,
-  response: envelope(z.object({ attributes: z.array(z.string()) })),
+  response: envelope(
+    z.object({
+      attributes: z.array(z.string()).meta({ description: 'the names of the custom attributes that contacts have' }),
+    }),
+  ),
   errors: [],
   handle: async (ctx, { caller }) => {
     const names = await listAttributes(ctx.db, caller.workspaceId)
@@ -108,7 +112,7 @@ const attributes = route({
 
 const membershipSchema = z.object({
   audience_id: z.uuid(),
-  audience_name: z.string(),
+  audience_name: z.string().meta({ description: 'the name of the audience' }),
   status: z.enum(['subscribed', 'unsubscribed']),
   joined_at: timestamp.meta({ description: 'when the contact joined the audience' }),
   updated_at: timestamp,
@@ -121,7 +125,13 @@ const memberships = route({
   access: READ,
   query: byName,
   status: 200,
-  response: envelope(z.object({ memberships: z.array(membershipSchema) })),
+  response: envelope(
+    z.object({
+      memberships: z
+        .array(membershipSchema)
+        .meta({ description: 'the audiences of the contact, with its state in each' }),
+    }),
+  ),
   errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
   handle: async (ctx, { caller: { workspaceId }, query: { contact } }) => {
     const id = await findContactId(ctx, workspaceId, contact)

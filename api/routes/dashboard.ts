@@ -43,7 +43,8 @@ export const DASHBOARD_ROUTES: readonly AnyRoute[] = [
     produces: ['text/javascript', 'text/css', 'image/svg+xml'],
     errors: ['NOT_FOUND'],
     handle: async (_ctx, { params, headers }) =>
-      (await (await loadFiles())?.asset(params.name, headers)) ?? refuse('NOT_FOUND', 'There is no such file.'),
+      (await (await loadFiles())?.asset(params.name, headers)) ??
+      refuse('NOT_FOUND', 'There is no such file. Open / for the dashboard.'),
   }),
   route({
     name: 'mail-frame',

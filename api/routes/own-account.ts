@@ -27,7 +27,7 @@ const NO_MAIL = refuse(
 const LAST_OPERATOR = refuse('CONFLICT', 'You are the last operator. Create another one with admin-invite-user first.')
 const LAST_OWNER = refuse(
   'CONFLICT',
-  'You are the last owner of a workspace. Make another member an owner with change-member first.',
+  'You are the last owner of a workspace. Give another member the role owner with change-member first.',
 )
 
 const changeMe = route({

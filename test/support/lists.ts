@@ -61,6 +61,9 @@ export const LISTS: readonly ListCase[] = [
   listCase('get-contact-history', ({ contact }) => `/public/contacts/get-contact-history?id=${contact}`, 'history', {
     hasNoNumbers: true,
   }),
+  listCase('search-contacts', ({ audience }) => `/public/contacts/search?audienceId=${audience}`, 'contacts', {
+    hasNoNumbers: true,
+  }),
   listCase('list-segment-contacts', ({ segment }) => `/public/segments/${segment}/contacts`, 'contacts', {
     hasNoNumbers: true,
     hasAfter: true,

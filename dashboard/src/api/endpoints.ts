@@ -4680,9 +4680,11 @@ export type GetContactMembershipsAnswer = {
   readonly message: string
   /** the result */
   readonly data: {
+    /** the audiences of the contact, with its state in each */
     readonly memberships: readonly ({
       /** the id of the audience */
       readonly audience_id: string
+      /** the name of the audience */
       readonly audience_name: string
       /** the status */
       readonly status: "subscribed" | "unsubscribed"
@@ -5432,6 +5434,7 @@ export type ListContactAttributesAnswer = {
   readonly message: string
   /** the result */
   readonly data: {
+    /** the names of the custom attributes that contacts have */
     readonly attributes: readonly string[]
   }
   /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
