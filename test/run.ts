@@ -45,7 +45,8 @@ async function runMocha(selection: Selection, signal: AbortSignal): Promise<Coun
   // Fetched once here; otherwise each test process would fetch it at the same time.
   if (selection.needsStores) findRedis(chooseAccount(work), print)
   // Built once here; otherwise each test that starts everything would build it at the same time.
-  if (selection.needsStores) print((await buildDashboard()) ?? '')
+  const failure = selection.needsStores ? await buildDashboard() : null
+  if (failure !== null) print(failure)
   const cluster = selection.needsStores ? await startTemplateCluster() : null
   try {
     const stores = cluster === null ? {} : { TEST_PG_URL: cluster.url, TEST_PG_DATA: cluster.initialData }
