@@ -10,6 +10,7 @@ describe('dashboard: signing in', () => {
   let chromium: Chromium
   let installation: Installation
   before(async function () {
+    this.timeout(300_000)
     chromium = await openChromium(this)
     installation = await startInstallation()
   })

@@ -22,7 +22,7 @@ const PORTS = [
   'SANDBOX_DNS_PORT',
   'SANDBOX_SMTP_PORT',
 ] as const
-const READY_MS = 120_000
+const READY_MS = 240_000
 
 export interface Installation {
   /** Without a slash at the end. */
