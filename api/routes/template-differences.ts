@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { refuse } from '#src/platform/errors.ts'
+import { isUuid } from '#src/platform/id.ts'
 import { countText } from '#src/platform/plural.ts'
 import { diffVersions, PART_NAMES } from '#src/templates/version-diff.ts'
 import { findAuthoredVersion } from '#src/templates/version-list.ts'
@@ -54,6 +55,7 @@ const compare = route({
   ),
   errors: ['NOT_FOUND', 'VALIDATION_ERROR'],
   handle: async ({ db }, { caller: { workspaceId }, params: { id, version }, query }) => {
+    if (!isUuid(id)) return NO_VERSION
     const to = /^[1-9]\d{0,8}$/.test(version) ? Number(version) : 0
     const from = query.from ?? Math.max(1, to - 1)
     const older = await findAuthoredVersion(db, workspaceId, id, from)

@@ -53,6 +53,7 @@ function queueWith(sessions: number, parts: Partial<Record<keyof DeliveryPipelin
     attachments: () => Promise.resolve([]),
     planTracking: () => Promise.resolve(null),
     bulkHeaders: () => Promise.resolve([]),
+    feedbackFields: () => [],
     compose: step('compose', { head: '', body: Buffer.alloc(0), needsSmtputf8: false }),
     sign: () => Promise.resolve(Buffer.alloc(0)),
     returnPath: () => 'bounce@bounces.example',

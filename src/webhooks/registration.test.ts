@@ -30,6 +30,7 @@ describe('webhook event types', () => {
         'contact.unsubscribed',
         'domain.verified',
         'domain.degraded',
+        'domain.unaligned',
         'account.paused',
         'email.received',
       ].toSorted(),

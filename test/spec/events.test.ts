@@ -65,7 +65,7 @@ describe('specification: events', () => {
   after(() => api.stop())
 
   it('has these types, those for connected accounts and received mail, and no others', () =>
-    assert.sameMembers(Object.keys(EVENT_TYPES), [...TYPES, 'account.paused', 'email.received']))
+    assert.sameMembers(Object.keys(EVENT_TYPES), [...TYPES, 'account.paused', 'domain.unaligned', 'email.received']))
   for (const type of TYPES) {
     const name = `${type.replace(/(?:^|\.)(\w)/g, (_, letter: string) => letter.toUpperCase())}Event`
     it(`${type}: the fields of its body, all of them always there`, () => {
