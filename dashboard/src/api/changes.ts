@@ -89,12 +89,11 @@ function createInvalidator(client: QueryClient): Invalidator {
 function follow(url: string, invalidator: Invalidator, report: (connection: Connection) => void): () => void {
   let source: EventSource | null = null
   let retry: ReturnType<typeof setTimeout> | null = null
-  let hadConnection = false
   const open = (): void => {
     source = new EventSource(url)
+    // what changed after the page was read and before the stream began is in no event
     source.addEventListener('ready', () => {
-      if (hadConnection) invalidator.all()
-      hadConnection = true
+      invalidator.all()
       report('live')
     })
     source.addEventListener('reset', () => invalidator.all())
