@@ -72,7 +72,7 @@ describe('the own account', () => {
       await mailedLink(withPassword.email)
       for (const email of addresses.slice(0, 4)) assert.lengthOf(await mailTo(email), 0, email)
     })
-    it('is mailed three times an hour, whoever asks', async () => {
+    it('is mailed three times an hour, from any client', async () => {
       const person = await addPerson(api)
       for (let i = 0; i < 6; i++) {
         assert.equal((await forgot(person.email, `198.51.100.${i}`)).status, 200)

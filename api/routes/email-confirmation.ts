@@ -1,7 +1,7 @@
 /**
  * The link that confirms a new email address. A browser gets pages without scripts, a program JSON. Opening the link
- * changes nothing; whoever confirms must be signed in as the user who asked for the change, so that a link that reached
- * a stranger is worth nothing, and neither is a stolen session without the mailbox.
+ * changes nothing; the person who confirms must be signed in as the user who asked for the change, so that a link that
+ * reached a stranger is worth nothing, and neither is a stolen session without the mailbox.
  */
 import { z } from 'zod'
 import { networkOf } from '#src/net/address-policy.ts'

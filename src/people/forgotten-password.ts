@@ -1,8 +1,8 @@
 /**
- * Mails a link for a new password to a user who asks for it. Whoever asks learns nothing: not whether the address has
- * an account, not by the time of the answer either, since the work begins after it. Only users with a password get a
- * link: who signs in at an identity provider gets no password that the provider does not know of. The process dies
- * between answer and mail: no mail comes, and the user asks again.
+ * Mails a link for a new password to a user who asks for it. The person who asks learns nothing: not whether the
+ * address has an account, not by the time of the answer either, since the work begins after it. Only users with a
+ * password get a link: who signs in at an identity provider gets no password that the provider does not know of. The
+ * process dies between answer and mail: no mail comes, and the user asks again.
  */
 import { hash } from 'node:crypto'
 import type { Context } from '#src/context.ts'

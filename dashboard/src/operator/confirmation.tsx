@@ -56,7 +56,7 @@ export function useConfirmation(): [(confirmation: Confirmation) => void, ReactN
   return [ask, dialog]
 }
 
-/** Runs an action and reports in the words of the server. Whoever calls it shows the failure. */
+/** Runs an action and reports in the words of the server. The caller shows the failure. */
 export function useOperatorAction<Input, Output extends { readonly message: string }>(
   endpoint: Endpoint<Input, Output>,
   invalidates: readonly string[],

@@ -15,7 +15,7 @@ import { readAddresses } from './suppression-kinds.ts'
 
 const MOST = 1000
 
-/** One address or many, with a reason for whoever reads the list later. */
+/** One address or many, with a reason for later readers of the list. */
 export function AddSuppressionsDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
   const { suppressions: texts } = useTexts()
   const toast = useToast()

@@ -47,7 +47,7 @@ export const keys = {
   toDomains: 'Go to Domains',
   scopes: 'Scopes',
   allScopes: 'All scopes',
-  allScopesHint: 'Whoever has the key can then do everything that a key can do in this workspace.',
+  allScopesHint: 'Anyone who has the key can then do everything that a key can do in this workspace.',
   scopeGroups: { mail: 'Mail', audience: 'Contacts', campaigns: 'Campaigns and automations', setup: 'Set up' },
   scopeTexts: {
     'contacts:read': 'Read contacts',
