@@ -10,7 +10,7 @@ import { isDatabaseAway } from '#src/stores/db.ts'
 import { ExpiredSnapshotError } from '#src/stores/list-snapshots.ts'
 import type { OpenSpan } from '#src/traces/tracer.ts'
 import { refuse, type Detail, type Refusal } from '#src/platform/errors.ts'
-import { isRefusal, sendResponse, sendRefusal, withWarnings, type ErrorSource } from '#api/http/response.ts'
+import { isLarge, isRefusal, sendResponse, sendRefusal, withWarnings, type ErrorSource } from '#api/http/response.ts'
 import { createBodyReader, refusalForGzip } from '#api/http/body-reader.ts'
 import { clientAddress } from '#api/http/client-address.ts'
 import { actorOf, isAudited } from '#api/http/audit.ts'
@@ -221,7 +221,7 @@ function wrapRequest(ctx: ApiContext): Koa.Middleware<RequestState> {
     } catch (error) {
       sendRefusal(koa, refusalForError(ctx, error, koa.state), sourceOf(ctx, koa.state))
     }
-    await compressResponse(koa)
+    if (isLarge(koa)) await compressResponse(koa)
     if (koa.state.span !== null) endRequestSpan(koa.state.span, koa.status)
     recordRequest(ctx, {
       requestId,

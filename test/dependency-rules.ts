@@ -95,13 +95,13 @@ mta/transport: config config/settings mta/classify mta/egress mta/route mta/secu
   src/messages src/net src/platform src/providers src/shaping
 mta/delivery: config mta/compose mta/egress mta/route mta/sandbox mta/security mta/shaping mta/smtp mta/transport src
   src/concurrency src/contacts src/deferred-content src/domains src/going-live src/mail src/messages src/mime
-  src/platform src/providers src/queue src/stores src/suppression src/traces src/tracking
+  src/platform src/providers src/queue src/stores src/suppression src/traces src/tracking src/workspaces
 mta/dry-run: config mta/delivery mta/route mta/security mta/smtp mta/transport src src/mail src/mime src/net
   src/operator src/platform src/queue src/shaping src/stores src/submission src/suppression src/workspaces
 mta/scheduling: config mta/delivery mta/egress mta/route mta/shaping mta/transport src src/concurrency src/egress
   src/messages src/platform src/providers src/queue src/shaping src/stores src/suppression
 mta/outbound: config mta/delivery mta/dry-run mta/egress mta/scheduling mta/shaping mta/transport src src/concurrency
-  src/messages src/metrics src/queue src/stores src/workspaces
+  src/messages src/metrics src/queue src/stores
 mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/concurrency src/crypto src/metrics src/operator
   src/stores
 

@@ -75,26 +75,18 @@ async function* decompress(req: IncomingMessage, limit: number): AsyncGenerator<
   }
 }
 
-/** A smaller body fits into one packet anyway. */
-const MIN_BYTES = 1400
 const COMPRESSED_TYPES = /^(?:application\/json|text\/(?:csv|css|javascript))\b/
 const compress = promisify(gzip)
 
-/** Compresses the body of the response, if that is worth it and the client accepts it. */
+/** Compresses the body of the response, if its type is worth it and the client accepts it. */
 export async function compressResponse(koa: Koa.Context): Promise<void> {
   const { body, res } = koa
   const type = res.getHeader('content-type')
   if (typeof type !== 'string' || !COMPRESSED_TYPES.test(type) || res.hasHeader('content-encoding')) return
-  const isStream = body instanceof Readable
-  if (!isStream && byteLengthOf(body) < MIN_BYTES) return
   koa.vary('Accept-Encoding')
   if (koa.acceptsEncodings('gzip', 'identity') !== 'gzip') return
-  koa.body = isStream ? compressStream(body) : await compress(body as string | Buffer)
+  koa.body = body instanceof Readable ? compressStream(body) : await compress(body as string | Buffer)
   koa.res.setHeader('Content-Encoding', 'gzip')
-}
-
-function byteLengthOf(body: unknown): number {
-  return typeof body === 'string' || Buffer.isBuffer(body) ? Buffer.byteLength(body) : 0
 }
 
 /** If the source fails, the response breaks off; if the client disconnects, the source is destroyed. */

@@ -20,6 +20,14 @@ export function sendResponse(koa: Koa.Context, status: number, response: ApiResp
   koa.body = typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable ? body : JSON.stringify(body)
 }
 
+/** A smaller body fits into one packet, also without compression. */
+const LARGE_BYTES = 1400
+
+/** Whether compression may be worth it. A stream has no length and counts as large. */
+export function isLarge(koa: Koa.Context): boolean {
+  return (koa.length ?? Infinity) >= LARGE_BYTES
+}
+
 /** Adds the warnings to a JSON object; other bodies have no place for them. */
 export function withWarnings(response: ApiResponse, warnings: readonly Detail[]): ApiResponse {
   const { body, type } = response

@@ -16,7 +16,6 @@ describe('result handler', () => {
     const handler = createResultHandler(silentContext(), {
       recordMetrics: () => seen.steps.push('metrics'),
       publishStatus: () => seen.steps.push('status'),
-      countForWorkspace: () => seen.steps.push('workspace'),
       replyEffects: {
         apply: (throttle) => {
           seen.steps.push('throttle')
@@ -36,9 +35,9 @@ describe('result handler', () => {
     return seen
   }
 
-  it('records metrics and counts, applies the reply to the throttle, then writes', async () => {
+  it('records metrics, applies the reply to the throttle, then writes', async () => {
     const { steps, written } = await handle(attemptOf(ACCEPTED))
-    assert.deepEqual(steps, ['metrics', 'workspace', 'throttle', 'write', 'settle'])
+    assert.deepEqual(steps, ['metrics', 'throttle', 'write', 'settle'])
     assert.strictEqual(written[0]?.transition.move, 'deliver')
   })
   it('publishes why mail is deferred', async () => {
@@ -52,11 +51,11 @@ describe('result handler', () => {
         isCounted: false,
       }),
     )
-    assert.deepEqual(steps, ['metrics', 'status', 'workspace', 'throttle', 'write', 'settle'])
+    assert.deepEqual(steps, ['metrics', 'status', 'throttle', 'write', 'settle'])
   })
   it('notes in the journal that the receiver may have a message before that is written', async () => {
     const { steps } = await handle(attemptOf({ kind: 'unknown', reason: 'lost-after-dot', detail: 'connection lost' }))
-    assert.deepEqual(steps, ['metrics', 'workspace', 'throttle', 'journal', 'write', 'settle'])
+    assert.deepEqual(steps, ['metrics', 'throttle', 'journal', 'write', 'settle'])
   })
   it('applies the reply to the throttle of the source that was used', async () => {
     const [own, other] = [
@@ -76,7 +75,6 @@ describe('result handler', () => {
     const handler = createResultHandler(silentContext(), {
       recordMetrics: () => undefined,
       publishStatus: () => undefined,
-      countForWorkspace: () => undefined,
       replyEffects: { apply: () => undefined },
       writer: { write: () => Promise.reject(new Error('PostgreSQL refused it')) },
       journal: { record: () => undefined, settle: () => void (isSettled = true) },

@@ -1,14 +1,13 @@
 /**
- * Handles the result of an attempt, step by step: record metrics, publish why a domain is deferred, count for the
- * workspace's rates, apply the reply to the throttle, choose the transition, write it. Only the last step waits. A
- * message that was accepted is in the journal already; one that the receiver may have is noted there before the write.
- * The process dies before the write: a result in the journal is recorded by the next process, any other recipient is
- * released with the lease, and the counts in memory are lost with the process.
+ * Handles the result of an attempt, step by step: record metrics, publish why a domain is deferred, apply the reply to
+ * the throttle, choose the transition, write it. Only the last step waits. A message that was accepted is in the
+ * journal already; one that the receiver may have is noted there before the write. The process dies before the write:
+ * a result in the journal is recorded by the next process, and any other recipient is released with the lease.
  */
 import type { ReplyEffects } from '#mta/shaping/reply-effects.ts'
 import type { Context } from '#src/context.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
-import type { Attempt, Deferral, Outcome } from '#src/messages/outcome.ts'
+import type { Attempt, Deferral } from '#src/messages/outcome.ts'
 import { transitionFor } from '#src/messages/transition-for-outcome.ts'
 import { accountIdOf } from '#src/providers/account-destination.ts'
 import { inStep } from './delivery-span.ts'
@@ -23,7 +22,6 @@ export interface ResultHandlerDeps {
   readonly recordMetrics: (claimed: ClaimedRecipient, attempt: Attempt, site: string | null) => void
   /** For `explain`: why this domain is deferred from this source. */
   readonly publishStatus: (domain: string, deferral: Deferral, source: string | null) => void
-  readonly countForWorkspace: (workspaceId: string, outcome: Outcome) => void
   readonly replyEffects: Pick<ReplyEffects, 'apply'>
   readonly writer: Pick<ResultWriter, 'write'>
   readonly journal: Pick<ResultJournal, 'record' | 'settle'>
@@ -41,7 +39,6 @@ export function createResultHandler(
     const { outcome } = attempt
     deps.recordMetrics(claimed, attempt, accountIdOf(claimed.domain) === null ? delivery.site : null)
     if (outcome.kind === 'deferred') deps.publishStatus(claimed.domain, outcome, selected.source)
-    deps.countForWorkspace(claimed.workspaceId, outcome)
     applyToThrottle(deps.replyEffects, delivery, attempt)
     const result = resultOf(ctx, claimed, attempt)
     if (outcome.kind === 'unknown') deps.journal.record(result)

@@ -13,9 +13,8 @@ import type { Outcome } from '#src/messages/outcome.ts'
 import { applyTransitions, type TransitionResult, type Transition } from '#src/messages/transition.ts'
 import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
 import { isStoreError, isValueRefused } from '#src/stores/store-errors.ts'
-import { countResults, createDeliveryCounts, type DeliveryCounts } from '#src/suppression/outage.ts'
-import { receiverOf } from '#src/suppression/receiver.ts'
 import { suppressHardBounces, type HardBounce } from '#src/suppression/suppress-hard-bounces.ts'
+import { startCommittedCounts, type CommittedCounts } from './result-counts.ts'
 
 const MAX_BATCH = 500
 const CONCURRENT_BATCHES = 2
@@ -26,8 +25,6 @@ const CONCURRENT_BATCHES = 2
 const LINGER_MS = 20
 const FIRST_RETRY_MS = 300
 const LONGEST_RETRY_MS = 2000
-/** How often delivery counts are stored when no batch with a hard bounce stores them. */
-const COUNT_MS = 5000
 /** Stored instead of a conversation that PostgreSQL does not accept. */
 const UNSTORABLE = '-- the conversation could not be stored'
 
@@ -49,8 +46,7 @@ export interface ResultWriter {
 
 interface Writer {
   readonly ctx: WriterContext
-  /** Accepted messages by receiver, counted for the outage guard. */
-  readonly deliveries: DeliveryCounts
+  readonly counts: CommittedCounts
 }
 
 export type WriterContext = Pick<Context, 'db' | 'redis' | 'clock' | 'log'>
@@ -60,7 +56,7 @@ export function createResultWriter(
   ctx: WriterContext,
   observeBatch: (size: number) => void = () => undefined,
 ): ResultWriter {
-  const writer: Writer = { ctx, deliveries: createDeliveryCounts() }
+  const writer: Writer = { ctx, counts: startCommittedCounts(ctx) }
   const batcher = createBatcher<DeliveryResult, boolean>(
     (batch) => {
       observeBatch(batch.length)
@@ -68,7 +64,6 @@ export function createResultWriter(
     },
     { max: MAX_BATCH, concurrency: CONCURRENT_BATCHES, lingerMs: LINGER_MS },
   )
-  const counting = setInterval(() => void writeDeliveryCounts(writer), COUNT_MS).unref()
   return {
     write: (result) => batcher.add(result),
     get waiting() {
@@ -76,18 +71,9 @@ export function createResultWriter(
     },
     drain: async () => {
       await batcher.drain()
-      clearInterval(counting)
-      await writeDeliveryCounts(writer)
+      await writer.counts.stop()
     },
   }
-}
-
-async function writeDeliveryCounts({ ctx, deliveries }: Writer): Promise<void> {
-  const counts = deliveries.drain()
-  await countResults(ctx.db, counts, new Date(ctx.clock.now())).catch((error: unknown) => {
-    deliveries.restore(counts)
-    ctx.log.debug({ err: error }, 'failed to store delivery counts; they are stored with the next')
-  })
 }
 
 async function writeBatch(writer: Writer, batch: readonly DeliveryResult[]): Promise<boolean[]> {
@@ -95,11 +81,11 @@ async function writeBatch(writer: Writer, batch: readonly DeliveryResult[]): Pro
   if (!isMoved(moved)) return writeSeparately(writer, batch, moved)
   const due: DueRecipient[] = []
   for (const i of moved.done) {
-    const { claimed, transition } = batch[i] as DeliveryResult
+    const result = batch[i] as DeliveryResult
+    const { claimed, transition } = result
     if (returnsToSchedule(transition))
       due.push({ ...claimed, dueMs: transition.dueAt?.getTime() ?? writer.ctx.clock.now() })
-    else if (transition.move === 'deliver')
-      writer.deliveries.count(receiverOf(transition.attempt?.record.host ?? null, claimed.domain))
+    else writer.counts.count(result)
   }
   schedule(writer.ctx, due, moved)
   return batch.map((_, i) => moved.done.has(i))
@@ -137,21 +123,21 @@ async function moveWithRetry(writer: Writer, batch: readonly DeliveryResult[]): 
 }
 
 /** One statement; with a hard bounce in the batch, a transaction. */
-async function moveOnce({ ctx, deliveries }: Writer, batch: readonly DeliveryResult[]): Promise<TransitionResult> {
+async function moveOnce({ ctx, counts }: Writer, batch: readonly DeliveryResult[]): Promise<TransitionResult> {
   const moves = batch.map(({ transition }) => transition)
   const now = new Date(ctx.clock.now())
   const ledgers = batch.some(({ claimed }) => claimed.campaignId !== null) ? 'follow' : 'none'
   if (!batch.some(({ hardBounce }) => hardBounce)) return applyTransitions(ctx.db, moves, now, ledgers)
-  const counts = deliveries.drain()
+  const deliveries = counts.takeDeliveries()
   try {
     return await ctx.db.transaction(async (tx) => {
       const moved = await applyTransitions(tx, moves, now, ledgers)
       const refused = batch.flatMap(({ hardBounce }, i) => (moved.done.has(i) && hardBounce ? [hardBounce] : []))
-      await suppressHardBounces(tx, { hardBounces: refused, deliveries: counts }, now)
+      await suppressHardBounces(tx, { hardBounces: refused, deliveries }, now)
       return moved
     })
   } catch (error) {
-    deliveries.restore(counts)
+    counts.restoreDeliveries(deliveries)
     throw error
   }
 }

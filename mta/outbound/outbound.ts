@@ -39,7 +39,6 @@ import { startJournalRecovery, type JournalRecovery } from './journal-recovery.t
 import { createOutboundMetrics, type OutboundMetrics } from './outbound-metrics.ts'
 import { createSiteStatusPublisher, type SiteStatusPublisher } from './site-status-publisher.ts'
 import { subscribeToWakeUps } from './wake-ups.ts'
-import { startWorkspaceCounter, type WorkspaceCounter } from './workspace-counter.ts'
 
 const GRACE_MS = 20_000
 /** For aborted conversations to record how far they were. */
@@ -135,7 +134,6 @@ interface OutboundParts extends OpenParts {
   readonly queues: SiteQueues
   readonly dispatcher: Dispatcher
   readonly subscriber: Redis
-  readonly workspaceCounter: WorkspaceCounter
   readonly status: SiteStatusPublisher
   readonly dryRuns: DryRunWorker
   readonly metrics: OutboundMetrics
@@ -149,7 +147,6 @@ function construct(
   const { journal, lease, opened: openedPipeline, sites, suspensions, throttles, registry, plans } = open
   const { breaker, router, pipeline } = openedPipeline
   const writer = createResultWriter(ctx, (size) => registry.observe('mailstead_result_batch_size', [], size))
-  const workspaceCounter = startWorkspaceCounter(ctx)
   // both report the queues' status, and the queues need a handler that records in both
   const siteStatus = (): ReturnType<SiteQueues['status']> => queues.status()
   const metrics = createOutboundMetrics(registry, {
@@ -166,7 +163,6 @@ function construct(
   const handleResult = createResultHandler(ctx, {
     recordMetrics: (claimed, attempt, site) => metrics.record(claimed, attempt, site, ctx.clock.now()),
     publishStatus: (domain, deferral, source) => status.record(domain, deferral, source),
-    countForWorkspace: (workspaceId, outcome) => workspaceCounter.count(workspaceId, outcome),
     replyEffects: throttles.replyEffects,
     writer,
     journal,
@@ -200,7 +196,7 @@ function construct(
     accounts: pipeline.accounts,
     dryRuns,
   })
-  return { ctx, ...open, writer, recovery, queues, dispatcher, subscriber, workspaceCounter, status, dryRuns, metrics }
+  return { ctx, ...open, writer, recovery, queues, dispatcher, subscriber, status, dryRuns, metrics }
 }
 
 interface QueueParts {
@@ -275,7 +271,6 @@ async function stop(parts: OutboundParts, graceMs: number): Promise<void> {
   await Promise.all([
     shutdown.step('connections', () => opened.close(), LAST_STEP_MS),
     shutdown.step('throttles', () => parts.throttles.stop(), LAST_STEP_MS),
-    shutdown.step('counts', () => parts.workspaceCounter.stop(), LAST_STEP_MS),
   ])
   journal.close()
   // without its recipients' results, the lease must not end before its time

@@ -12,9 +12,6 @@ export interface DaneDns {
   tlsa(name: string): Promise<DnsAnswer<TlsaRecord>>
 }
 
-/** Whether DANE may apply to the domain's hosts; 'unknown' while DNS fails. */
-export type DaneDomain = 'yes' | 'no' | 'unknown'
-
 export type DaneHost =
   | { readonly kind: 'none' }
   /** TLSA records exist at `base`; `usable` are the strongest usable ones of each kind. */
@@ -24,12 +21,6 @@ export type DaneHost =
 const NONE: DaneHost = { kind: 'none' }
 /** Limit of TLSA records for one host. */
 const MAX_RECORDS = 30
-
-export async function lookUpDomainDane(dns: DaneDns, domain: string): Promise<DaneDomain> {
-  const mx = await dns.mx(domain)
-  if (mx.kind === 'failed') return 'unknown'
-  return mx.isSecure === true ? 'yes' : 'no'
-}
 
 /**
  * Addresses first: in an unsigned zone TLSA is not queried, since some name servers do not answer it (RFC 7672 2.2.2).

@@ -15,11 +15,14 @@
 import type { Clock } from '#src/platform/clock.ts'
 import type { TlsaRecord } from '#src/net/dns-answer.ts'
 import { verifyByAuthorities, verifyByTlsa, type CertificateFault, type TlsPeer } from './certificate.ts'
-import { lookUpDomainDane, lookUpHostDane, type DaneDns, type DaneDomain, type DaneHost } from './dane.ts'
+import { lookUpHostDane, type DaneDns, type DaneHost } from './dane.ts'
 import type { Sts, StsResult } from './sts.ts'
 import type { StsFetchResult } from './sts-fetch.ts'
 import { isMxOf, type StsPolicy } from './sts-policy.ts'
 import type { TlsLevelRule } from '#src/operator/tls-rules.ts'
+
+/** Whether DANE may apply to the domain's hosts; 'unknown' while DNS fails. */
+type DaneDomain = 'yes' | 'no' | 'unknown'
 
 export interface TlsPolicy {
   readonly domain: string
@@ -109,7 +112,7 @@ export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyDeps):
       return { ...UNENFORCED, domain, isRequired, requirement: plainRequirement(isRequired) }
     const [found, isDane] = await Promise.all([
       sts?.find(domain) ?? NO_STS,
-      dane === null ? ('no' as const) : lookUpDomainDane(dane, domain),
+      dane === null ? ('no' as const) : findDaneDomain(dane, domain),
     ])
     const policy = found.policy?.mode === 'none' ? null : found.policy
     const isByHost = isDane !== 'no' || policy?.mode === 'enforce' || hosts.some(({ isMapped }) => isMapped)
@@ -140,6 +143,13 @@ export function createTlsPolicies({ clock, ruleFor, sts, dane }: TlsPolicyDeps):
   }
 
   return { find, requirementFor }
+}
+
+/** DANE applies only where DNSSEC vouches for the MX records (RFC 7672 2.2.1). */
+async function findDaneDomain(dns: DaneDns, domain: string): Promise<DaneDomain> {
+  const mx = await dns.mx(domain)
+  if (mx.kind === 'failed') return 'unknown'
+  return mx.isSecure === true ? 'yes' : 'no'
 }
 
 function daneRequirement(

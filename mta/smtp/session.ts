@@ -5,7 +5,7 @@
  * without a byte sent. A lost connection never throws, idle or not.
  */
 import { formatReply, LOCAL_REFUSAL, type Reply } from '#src/mail/reply.ts'
-import type { TlsFacts } from './dial.ts'
+import type { TlsFacts } from './tls.ts'
 import type { Capabilities, Loss, TransactionResult, TransactionStage } from './result.ts'
 import { composeMail, composeRcpt, refuseLocally, transact } from './transaction.ts'
 import type { Mail, SmtpCommand, TransactionEnding } from './transaction.ts'

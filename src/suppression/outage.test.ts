@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import { decidePending, type PendingDecision, type PendingState } from './pending-suppressions.ts'
-import { createDeliveryCounts, isOutage, type BounceCounts } from './outage.ts'
+import { isOutage, type BounceCounts } from './outage.ts'
 import { receiverOf } from './receiver.ts'
 import { bounceRuleFor, bounceRuleName } from './bounce-rules.ts'
 
@@ -44,29 +44,6 @@ describe('outages of receivers', () => {
   ]
   for (const [what, state, ending] of ENDS)
     it(`${what}: ${ending}`, () => assert.strictEqual(decidePending(state), ending))
-
-  it('counts deliveries until they are drained, and restores them when they cannot be stored', () => {
-    const deliveries = createDeliveryCounts()
-    for (const receiver of ['a', 'b', 'a']) deliveries.count(receiver)
-    const drained = deliveries.drain()
-    assert.deepEqual(
-      [...drained],
-      [
-        ['a', hours(0, 2)],
-        ['b', hours(0, 1)],
-      ],
-    )
-    deliveries.count('a')
-    deliveries.restore(drained)
-    assert.deepEqual(
-      [...deliveries.drain()],
-      [
-        ['a', hours(0, 3)],
-        ['b', hours(0, 1)],
-      ],
-    )
-    assert.strictEqual(deliveries.drain().size, 0)
-  })
 
   const RECEIVERS: readonly (readonly [host: string | null, receiver: string])[] = [
     ['alt1.aspmx.l.google.com', 'google.com'],

@@ -94,27 +94,3 @@ export async function findOutages(db: Queryable, receivers: readonly string[], a
   )
   return new Set(inOutage.map(({ receiver }) => receiver))
 }
-
-/** Deliveries of this process that are not yet in PostgreSQL. */
-export interface DeliveryCounts {
-  count(receiver: string): void
-  /** Returns and clears the counts. The caller calls `restore` if it cannot write them. */
-  drain(): ReadonlyMap<string, BounceCounts>
-  restore(counts: ReadonlyMap<string, BounceCounts>): void
-}
-
-export function createDeliveryCounts(): DeliveryCounts {
-  let counts = new Map<string, number>()
-  const add = (receiver: string, by: number): void => {
-    counts.set(receiver, (counts.get(receiver) ?? 0) + by)
-  }
-  return {
-    count: (receiver) => add(receiver, 1),
-    drain: () => {
-      const drained = counts
-      counts = new Map()
-      return new Map([...drained].map(([receiver, delivered]) => [receiver, { delivered, hard: 0 }]))
-    },
-    restore: (drained) => drained.forEach(({ delivered }, receiver) => add(receiver, delivered)),
-  }
-}
