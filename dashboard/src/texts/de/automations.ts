@@ -81,7 +81,7 @@ export const automations: Texts['automations'] = {
   rotate: 'Neues Webhook-Geheimnis',
   rotateTitle: 'Neues Webhook-Geheimnis erzeugen?',
   rotateText:
-    'Es signiert die Aufrufe aller Automationen dieses Workspace. Das bisherige signiert noch 24 Stunden mit.',
+    'Es signiert die Aufrufe aller Automationen dieses Arbeitsbereichs. Das bisherige signiert noch 24 Stunden mit.',
   secret: 'Webhook-Geheimnis',
   more: 'Weitere Aktionen',
   statusChanged: (status) => `Status: ${status}`,

@@ -20,7 +20,7 @@ export const segments = {
   contactsText: 'Selected by the conditions as they are saved.',
   noContacts: 'No contact meets the conditions.',
   changed: 'Changed',
-  counted: (count: number) => (count === 1 ? 'contact meets the conditions' : 'contacts meet the conditions'),
+  counted: (count: number): string => (count === 1 ? 'contact meets the conditions' : 'contacts meet the conditions'),
   incomplete: 'Complete the conditions to count the contacts.',
   group: 'Group of conditions',
   match: 'How many of the conditions must hold',
