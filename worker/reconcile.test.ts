@@ -3,9 +3,12 @@ import { createAcceptor } from '#src/messages/accept.ts'
 import { claimRecipients } from '#src/messages/claim.ts'
 import { dueKey, EPOCH_KEY } from '#src/queue/keys.ts'
 import { acquireLease } from '#src/queue/lease.ts'
+import { readQueueDepth } from '#src/queue/queue-depth.ts'
+import { resume, suspend } from '#src/queue/suspensions.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { testRecipients, submissionOf } from '#test/support/submission.ts'
 import { createReconcileRound } from './reconcile.ts'
+import { createResumeRound } from './resume-suspended.ts'
 
 describe('reconcile', () => {
   let ctx: TestContext
@@ -60,5 +63,29 @@ describe('reconcile', () => {
     await round()
     assert.deepEqual(await scheduled(), [1, 0, 0, 0])
     await lease.end()
+  })
+  it('counts overdue mail of suspended workspaces, and no longer after a resume', async () => {
+    const round = createReconcileRound(ctx)
+    await round()
+    const other = await ctx.newWorkspace()
+    await createAcceptor(ctx).accept(submissionOf(other, { tier: 'bulk', recipients: testRecipients(3) }))
+    await accept('bulk', 2)
+    await ctx.redis.del(dueKey('bulk')) // as after a claim
+    const suspended = async (): Promise<Record<string, number>> =>
+      Object.fromEntries((await readQueueDepth(ctx.redis)).map((one) => [one.tier, one.suspended]))
+    const subject = { kind: 'workspace', subject: other } as const
+    await suspend(ctx, subject, 'asked')
+    ctx.advance(16_000)
+    await round()
+    assert.deepEqual(await suspended(), { instant: 0, high: 0, normal: 0, bulk: 3 })
+    assert.deepEqual(await scheduled(), [0, 0, 0, 2])
+
+    await resume(ctx, subject)
+    await createResumeRound(ctx)()
+    assert.deepEqual(await suspended(), { instant: 0, high: 0, normal: 0, bulk: 0 })
+    assert.deepEqual(await scheduled(), [0, 0, 0, 5])
+    ctx.advance(16_000)
+    await round()
+    assert.deepEqual(await suspended(), { instant: 0, high: 0, normal: 0, bulk: 0 })
   })
 })

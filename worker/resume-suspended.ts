@@ -22,6 +22,7 @@ import {
   turnsKey,
 } from '#src/queue/keys.ts'
 import { addToSchedule } from '#src/queue/due-schedule.ts'
+import { clearSuspendedCounts } from '#src/queue/suspended-counts.ts'
 import { listSuspensions, POLL_MS, type SuspensionTarget } from '#src/queue/suspensions.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -76,6 +77,7 @@ async function rescheduleReleased(ctx: ResumeDeps, walks: Walks, until: number):
     for (const owner of owners) if (!(await rescheduleOwner(ctx, walks, { owner, tier }, until))) return true
   }
   await removeEmptySites(ctx, sites)
+  if (owners.length > 0) await clearSuspendedCounts(ctx.redis)
   const done = rows.filter(({ kind, ageMs }) => kind === 'workspace' || kind === 'campaign' || ageMs > POLL_MS + 1000)
   for (const { kind, subject, at } of done)
     await ctx.db.query('DELETE FROM let_go WHERE kind = $1 AND subject = $2 AND at = $3', [kind, subject, at])

@@ -56,7 +56,7 @@ describe('migrations', function () {
       assert.deepEqual(await undoMigrations(database.url, before), [name])
       await migrate(database.url, { through: name })
       assert.deepEqual(await readSchema(client), applied)
-      for (const table of (FILLED[name] ?? []).map((one) => one.table)) await client.query(`TRUNCATE ${table}`)
+      for (const table of (FILLED[name] ?? []).map((one) => one.table)) await client.query(`TRUNCATE ${table} CASCADE`)
       await fillAfter(name, { rows: ROWS }, Date.now(), (statement) => client.query(statement))
     })
   }

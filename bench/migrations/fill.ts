@@ -185,6 +185,22 @@ export const FILLED: Readonly<Record<string, readonly FilledTable[]>> = {
       `,
     },
   ],
+  '075-inbound-mail.ts': [
+    {
+      table: 'received_emails',
+      key: 'id',
+      share: 0.2,
+      touch: 'subject = subject',
+      rows: (range, id) => sql`
+        INSERT INTO received_emails (
+          id, workspace_id, route_id, action, recipient, mail_from, from_address, peer, helo, is_tls, size, raw, state
+        )
+        SELECT ${id}, ${WORKSPACE}, ${WORKSPACE}, 'store', 'help@sender.example', 'r' || i || '@d.example',
+          'r' || i || '@d.example', '192.0.2.1', 'mx.d.example', true, 10, 'Subject: x', 'processed'
+        FROM ${range}
+      `,
+    },
+  ],
 }
 
 export interface Amount {

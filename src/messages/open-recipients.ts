@@ -87,20 +87,21 @@ export const BY_INDEX = ['enable_sort = off', 'enable_bitmapscan = off']
 
 /**
  * The next slice of a tier's waiting recipients that are due before `until`, by due time; `next` is null after the
- * last. Recipients of a suspended workspace or campaign are left out: nobody could claim them.
+ * last. Recipients of a suspended workspace or campaign are only counted (`held`): nobody could claim them.
  */
 export async function readWaiting(
   db: Pick<Db, 'query' | 'snapshot'>,
   tier: Tier,
   until: Date,
   slice: WaitingSlice,
-): Promise<{ due: DueRecipient[]; next: Cursor | null }> {
+): Promise<{ due: DueRecipient[]; held: number; next: Cursor | null }> {
   const weeks = await readOpenWeeks(db)
   const read = (tx: Queryable): Promise<WaitingRow[]> => readWaitingRows(tx, weeks, { ...slice, tier, until })
   const rows =
     // for one owner, PostgreSQL may choose the index of its campaign
     slice.owner === undefined ? await db.snapshot(read, BY_INDEX) : await read(db)
-  return { due: rows.filter((row) => !row.is_held).map(dueOf), next: cursorAfter(rows, slice.limit) }
+  const due = rows.filter((row) => !row.is_held).map(dueOf)
+  return { due, held: rows.length - due.length, next: cursorAfter(rows, slice.limit) }
 }
 
 type WaitingRow = OpenRow & { readonly is_held: boolean }

@@ -4,7 +4,10 @@ import type { MetricRow } from './metric-row.ts'
 export const QUEUE_METRICS = {
   mailstead_queue_depth: {
     type: 'gauge',
-    help: 'Queued recipients: due later (scheduled), ready, or of a suspended domain or site (suspended).',
+    help:
+      'Queued recipients: due later (scheduled), ready, or of a suspended domain, site, workspace or campaign ' +
+      '(suspended). Those of workspaces and campaigns are counted when they are due, by 5,000 of a tier each ' +
+      '`RECONCILE_SECONDS`.',
     labels: ['tier', 'place'],
     by: 'queue',
   },

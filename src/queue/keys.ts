@@ -43,6 +43,9 @@ export function siteStateKey(site: string): string {
   return `mailstead:{site:${site}}`
 }
 
+/** Overdue recipients of suspended workspaces and campaigns, by tier (suspended-counts.ts). */
+export const SUSPENDED_COUNTS_KEY = 'mailstead:suspended-counts'
+
 /** Why the last attempts to a domain failed. */
 export function domainFailureKey(domain: string): string {
   return `mailstead:{trouble:${domain}}`
