@@ -23,6 +23,7 @@ export const WORKSPACE_PAGES = [
   '/team',
   '/audit',
   '/settings',
+  '/settings/branding',
 ]
 /** Those that belong to no workspace. */
 export const OTHER_PAGES = [
@@ -38,6 +39,7 @@ export const OTHER_PAGES = [
   '/operator/reports',
   '/operator/held',
   '/operator/tls',
+  '/operator/dmarc',
   '/operator/nodes',
   '/operator/workspaces',
   '/operator/users',

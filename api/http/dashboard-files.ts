@@ -65,7 +65,7 @@ async function readFiles(folder: string): Promise<DashboardFiles> {
     mailFrame: ({ loadsImages }) => ({
       body: frame,
       type: HTML,
-      headers: { ...REVALIDATE, ...frameHeaders(frame, loadsImages ? 'data: https:' : 'data:') },
+      headers: { ...REVALIDATE, ...frameHeaders(frame, loadsImages ? "'self' data: https:" : 'data:') },
     }),
     asset: async (name, headers) => {
       const type = TYPES[name.slice(name.lastIndexOf('.') + 1)]

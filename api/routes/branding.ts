@@ -15,7 +15,7 @@ import {
 } from '#src/branding/branding.ts'
 import { contrastOf, LEAST_CONTRAST } from '#src/branding/contrast.ts'
 import { MAX_LOGO_BYTES, readLogo } from '#src/branding/logo.ts'
-import { TEXT_KEYS, textsIn } from '#src/branding/texts.ts'
+import { CATALOGUE, TEXT_KEYS, textsIn } from '#src/branding/texts.ts'
 import { type Detail, invalid, refuse } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import type { ApiContext } from '#api/http/context.ts'
@@ -67,6 +67,9 @@ const brandingSchema = z
     languages: z.array(z.string()).meta({ description: 'the languages that the pages have' }),
     texts: z.record(z.string(), z.record(z.string(), z.string())).meta({ description: 'the texts of the workspace' }),
     catalogue: z.record(z.string(), z.string()).meta({ description: 'all texts in the default language, by key' }),
+    defaults: z
+      .record(z.string(), z.record(z.string(), z.string()))
+      .meta({ description: 'what the pages say without texts of the workspace, by language and key' }),
     logo_url: z.string().nullable().meta({ description: 'the address of the logo; null: none' }),
     logo_alt: z.string().nullable().meta({ description: 'what the logo shows, for people who do not see it' }),
   })
@@ -84,6 +87,7 @@ async function respond(ctx: ApiContext, workspaceId: string, message: string): P
     languages: languagesOf(branding),
     texts,
     catalogue: textsIn(defaultLanguage, texts, defaultLanguage),
+    defaults: CATALOGUE,
     logo_url: logoDigest === null ? null : logoUrl(ctx.config, workspaceId, logoDigest),
     logo_alt: logoAlt,
   }

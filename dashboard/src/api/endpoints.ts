@@ -1742,6 +1742,8 @@ export type Branding = {
   readonly texts: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** all texts in the default language, by key */
   readonly catalogue: Readonly<Record<string, string>>
+  /** what the pages say without texts of the workspace, by language and key */
+  readonly defaults: Readonly<Record<string, Readonly<Record<string, string>>>>
   /** the address of the logo; null: none */
   readonly logo_url: string | null
   /** what the logo shows, for people who do not see it */

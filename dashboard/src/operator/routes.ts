@@ -46,6 +46,11 @@ const reportRoutes = [
     component: lazyRouteComponent(() => import('./held-page.tsx'), 'HeldPage'),
   }),
   createRoute({ ...parent, path: '/tls', component: lazyRouteComponent(() => import('./tls-page.tsx'), 'TlsPage') }),
+  createRoute({
+    ...parent,
+    path: '/dmarc',
+    component: lazyRouteComponent(() => import('./dmarc-page.tsx'), 'DmarcPage'),
+  }),
 ] as const
 
 /** The installation and its people. */

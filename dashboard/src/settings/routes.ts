@@ -8,4 +8,9 @@ export const settingsRoutes = [
     path: '/settings',
     component: lazyRouteComponent(() => import('./settings-page.tsx'), 'SettingsPage'),
   }),
+  createRoute({
+    getParentRoute: () => workspaceRoute,
+    path: '/settings/branding',
+    component: lazyRouteComponent(() => import('./branding-page.tsx'), 'BrandingPage'),
+  }),
 ] as const

@@ -14,6 +14,7 @@ import { PageHeader } from '#dashboard/src/ui/page-header.tsx'
 import { Section } from '#dashboard/src/ui/section.tsx'
 import { SkeletonLines } from '#dashboard/src/ui/skeleton.tsx'
 import { DateTime } from '#dashboard/src/ui/times.tsx'
+import { SettingsTabs } from './settings-tabs.tsx'
 import { TrackingForm } from './tracking-form.tsx'
 import { WorkspaceNameForm } from './workspace-name-form.tsx'
 
@@ -27,7 +28,7 @@ export function SettingsPage(): ReactNode {
   if (workspace.error !== null) return <FailedQuery query={workspace} title={texts.failed} />
   return (
     <>
-      <PageHeader title={texts.title} description={texts.description} />
+      <PageHeader title={texts.title} description={texts.description} tabs={<SettingsTabs current="general" />} />
       <div className="flex max-w-3xl flex-col gap-10">
         <Section title={texts.general}>
           <Card>

@@ -25,6 +25,7 @@ import {
   Server,
   Settings,
   ShieldAlert,
+  ShieldCheck,
   SlidersHorizontal,
   Users,
   UserRound,
@@ -138,6 +139,7 @@ export const OPERATOR_NAVIGATION: readonly NavigationGroup[] = [
       { path: '/reports', icon: FileText, label: ({ operator }) => operator.reports },
       { path: '/held', icon: ShieldAlert, label: ({ operator }) => operator.held },
       { path: '/tls', icon: Lock, label: ({ operator }) => operator.tls },
+      { path: '/dmarc', icon: ShieldCheck, label: ({ operator }) => operator.dmarc },
     ],
   },
   {

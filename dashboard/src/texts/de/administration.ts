@@ -68,6 +68,24 @@ export const administration: Texts['administration'] = {
     },
     todo: 'Was zu tun ist',
   },
+  dmarc: {
+    title: 'DMARC-Berichte',
+    description:
+      'Welche E-Mails mit den Domains aller Arbeitsbereiche DMARC bestehen, aus Berichten, deren Absender nachgewiesen ist.',
+    period: 'Zeitraum',
+    days: (count) => `${count} Tage`,
+    domain: 'Domain',
+    workspace: 'Arbeitsbereich',
+    messages: 'Nachrichten',
+    passed: 'DMARC bestanden',
+    dkim: 'DKIM passt',
+    spf: 'SPF passt',
+    refused: 'Spam, abgelehnt',
+    sources: 'Quellen',
+    empty: 'Keine Berichte in diesem Zeitraum',
+    emptyText:
+      'Empfangssysteme berichten einmal am Tag über Domains, deren DMARC-Eintrag die Berichtsadresse dieser Installation nennt. Die Seite jeder Domain zeigt den Eintrag.',
+  },
   tls: {
     title: 'TLS-Berichte',
     description:

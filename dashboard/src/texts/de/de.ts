@@ -1,3 +1,4 @@
+import { branding } from './branding.ts'
 import { campaigns } from './campaigns.ts'
 import { automations } from './automations.ts'
 import { audiences } from './audiences.ts'
@@ -28,6 +29,7 @@ import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
 export const de: Texts = {
   automations,
+  branding,
   overview,
   received,
   people,

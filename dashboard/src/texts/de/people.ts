@@ -132,6 +132,7 @@ export const people: Texts['people'] = {
   settings: {
     title: 'Einstellungen',
     description: 'Der Tarif, seine Grenzen, und was der Arbeitsbereich speichert.',
+    tabs: { general: 'Allgemein', branding: 'Erscheinungsbild' },
     general: 'Allgemein',
     name: 'Name des Arbeitsbereichs',
     id: 'Kennung des Arbeitsbereichs',

@@ -59,6 +59,23 @@ export const administration = {
     },
     todo: 'What to do',
   },
+  dmarc: {
+    title: 'DMARC reports',
+    description: 'Which mail with the domains of all workspaces passes DMARC, from reports whose sender is proven.',
+    period: 'Period',
+    days: (count: number) => `${count} days`,
+    domain: 'Domain',
+    workspace: 'Workspace',
+    messages: 'Messages',
+    passed: 'DMARC passed',
+    dkim: 'DKIM aligned',
+    spf: 'SPF aligned',
+    refused: 'Spam, refused',
+    sources: 'Sources',
+    empty: 'No reports in this period',
+    emptyText:
+      'Receivers report once a day about domains whose DMARC record names the report address of this installation. The page of each domain shows the record.',
+  },
   tls: {
     title: 'TLS reports',
     description: 'What other servers report about TLS to our mail domains, and which TLS level applies to receivers.',

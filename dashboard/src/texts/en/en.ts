@@ -3,6 +3,7 @@
  * the compiler checks. A text with a value in it is a function.
  */
 import { ENGLISH_UI_TEXTS as ui } from '#dashboard/src/ui/ui-texts.ts'
+import { branding } from './branding.ts'
 import { campaigns } from './campaigns.ts'
 import { automations } from './automations.ts'
 import { audiences } from './audiences.ts'
@@ -31,6 +32,7 @@ import { suppressions } from './suppressions.ts'
 
 export const en = {
   automations,
+  branding,
   overview,
   received,
   people,

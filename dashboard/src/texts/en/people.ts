@@ -129,6 +129,7 @@ export const people = {
   settings: {
     title: 'Settings',
     description: 'The plan, its limits, and what the workspace stores.',
+    tabs: { general: 'General', branding: 'Branding' },
     general: 'General',
     name: 'Name of the workspace',
     id: 'Id of the workspace',
