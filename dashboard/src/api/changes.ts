@@ -17,6 +17,7 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
     '/public/attention',
     '/public/checklist',
     '/send-email',
+    '/public/contacts/get-contact-history',
   ],
   contacts: ['/public/contacts', '/public/segments'],
   audiences: ['/public/audiences'],

@@ -1,51 +1,54 @@
-/** The messages to a contact, newest first. */
+/** What happened with a contact, newest first: messages, what it did with them, joins and leaves, changed attributes. */
+import { MousePointerClick, MailOpen, MailX, Send, ShieldAlert, UserCog, UserMinus, UserPlus } from 'lucide-react'
+import type { LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { searchEmails } from '#dashboard/src/api/endpoints.ts'
+import { getContactHistory, type ContactHistoryItem } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'
 import { useCan } from '#dashboard/src/session/session.tsx'
 import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
+import { MESSAGE_STATUSES, MessageStatusBadge } from '#dashboard/src/shared/message-status.tsx'
 import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { Badge } from '#dashboard/src/ui/badge.tsx'
 import { Card } from '#dashboard/src/ui/card.tsx'
+import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { Section } from '#dashboard/src/ui/section.tsx'
 import { RelativeTime } from '#dashboard/src/ui/times.tsx'
 
-export function ContactHistory({ email }: { readonly email: string }): ReactNode {
+const ICONS: Readonly<Record<ContactHistoryItem['type'], LucideIcon>> = {
+  message: Send,
+  'email.opened': MailOpen,
+  'email.clicked': MousePointerClick,
+  'email.bounced': MailX,
+  'email.complained': ShieldAlert,
+  'email.unsubscribed': UserMinus,
+  'contact.subscribed': UserPlus,
+  'contact.unsubscribed': UserMinus,
+  'contact.changed': UserCog,
+}
+
+export function ContactHistory({ id }: { readonly id: string }): ReactNode {
   const { contacts } = useTexts()
   const path = useWorkspacePath()
-  const canRead = useCan()('mail:read')
+  const columns = useHistoryColumns()
+  const canReadMail = useCan()('mail:read')
   const list = useApiList(
-    searchEmails,
-    { query: { recipient: email, limit: 50 } },
-    { items: ({ data }) => data.emails, nextCursor: ({ data }) => data.next_cursor, isEnabled: canRead },
+    getContactHistory,
+    { query: { id, limit: 50 } },
+    { items: ({ data }) => data.history, nextCursor: ({ data }) => data.next_cursor },
   )
-  if (!canRead) return null
   return (
     <Section title={contacts.history}>
       <Card padding="none">
         <DataTable
           label={contacts.history}
           rows={list.first === undefined ? null : list.items}
-          getRowId={({ id }) => id}
-          getHref={({ id }) => path(`/messages/${id}`)}
-          columns={[
-            {
-              id: 'subject',
-              header: contacts.events['message'] ?? '',
-              cell: ({ subject }) => subject || contacts.noSubject,
-            },
-            { id: 'status', header: contacts.status, width: '8rem', cell: ({ status }) => status },
-            {
-              id: 'at',
-              header: contacts.added,
-              isHeaderHidden: true,
-              width: '9rem',
-              align: 'right',
-              priority: 2,
-              cell: ({ created_at: at }) => <RelativeTime value={at} />,
-            },
-          ]}
+          getRowId={(item) => `${item.type} ${item.id}`}
+          getHref={({ email_id: message }) =>
+            message === null || !canReadMail ? undefined : path(`/messages/${message}`)
+          }
+          columns={columns}
           hasMore={list.hasMore}
           isLoadingMore={list.query.isFetchingNextPage}
           onEndReached={() => list.loadMore()}
@@ -55,4 +58,58 @@ export function ContactHistory({ email }: { readonly email: string }): ReactNode
       </Card>
     </Section>
   )
+}
+
+function useHistoryColumns(): readonly DataColumn<ContactHistoryItem>[] {
+  const { contacts } = useTexts()
+  return [
+    { id: 'what', header: contacts.what, cell: (item) => <What item={item} /> },
+    { id: 'status', header: contacts.status, width: '8rem', priority: 2, cell: (item) => <Result item={item} /> },
+    {
+      id: 'at',
+      header: contacts.when,
+      width: '8.5rem',
+      align: 'right',
+      cell: ({ at }) => <RelativeTime value={at} />,
+    },
+  ]
+}
+
+function What({ item }: { readonly item: ContactHistoryItem }): ReactNode {
+  const { contacts } = useTexts()
+  const Icon = ICONS[item.type]
+  return (
+    <span className="flex min-w-0 items-center gap-2.5">
+      <Icon size={16} aria-hidden="true" className="shrink-0 text-faint" />
+      <span className="min-w-0 truncate">
+        {item.type === 'message' ? (
+          <span className="font-medium">{item.subject || contacts.noSubject}</span>
+        ) : (
+          contacts.events[item.type]
+        )}
+        <Details item={item} />
+      </span>
+    </span>
+  )
+}
+
+/** The link of a click, or what changed. Untrusted text. */
+function Details({ item: { url, changes } }: { readonly item: ContactHistoryItem }): ReactNode {
+  const { contacts } = useTexts()
+  if (url !== null) return <span className="text-muted"> · {url}</span>
+  if (changes === null) return null
+  const names = changes.map(({ field, from, to }) => contacts.fieldChange(field, textOf(from), textOf(to)))
+  return <span className="text-muted"> · {names.join(', ')}</span>
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '–'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+function Result({ item: { status, is_machine: isMachine } }: { readonly item: ContactHistoryItem }): ReactNode {
+  const { contacts } = useTexts()
+  const known = MESSAGE_STATUSES.find((one) => one === status)
+  if (known !== undefined) return <MessageStatusBadge status={known} />
+  return isMachine ? <Badge>{contacts.machine}</Badge> : null
 }

@@ -56,7 +56,7 @@ export function ContactPage(): ReactNode {
         <div className="flex flex-col gap-6">
           <ContactNotices contact={contact} />
           <div className="grid gap-8 lg:grid-cols-[minmax(0,1fr)_22rem]">
-            <ContactHistory email={contact.email} />
+            <ContactHistory id={contact.id} />
             <ContactProfile contact={contact} />
           </div>
         </div>

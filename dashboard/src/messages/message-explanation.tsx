@@ -1,8 +1,9 @@
 /** Why a message waits: the gate that holds it, until when, and every other gate that was evaluated. Live. */
-import { CircleCheck, CirclePause, ChevronRight } from 'lucide-react'
+import { ChevronRight } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { explainEmailByPath, type EmailExplanation } from '#dashboard/src/api/endpoints.ts'
+import { explainEmailByPath } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'
+import { GateList, type ExplainedRecipient } from '#dashboard/src/shared/gate-list.tsx'
 import { isWaiting } from '#dashboard/src/shared/message-status.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
@@ -10,7 +11,6 @@ import { SkeletonLines } from '#dashboard/src/ui/skeleton.tsx'
 import { DateTime, RelativeTime } from '#dashboard/src/ui/times.tsx'
 import type { Message } from './message-page.tsx'
 
-type ExplainedRecipient = EmailExplanation['data']['recipients'][number]
 const MAX_SHOWN = 20
 
 export function MessageExplanation({ message }: { readonly message: Message }): ReactNode {
@@ -49,28 +49,7 @@ function Gates({ recipient }: { readonly recipient: ExplainedRecipient }): React
           <ChevronRight size={14} aria-hidden="true" className="shrink-0 group-open:rotate-90" />
           <span className="min-w-0 truncate">{messages.gatesOf(recipient.address)}</span>
         </summary>
-        <ol className="mt-1 ml-5 flex flex-col gap-1.5 text-sm">
-          {recipient.gates.map(({ gate, holds, says, rule, until }) => (
-            <li key={gate} className="flex min-w-0 items-start gap-2">
-              {holds ? (
-                <CirclePause size={14} aria-hidden="true" className="mt-0.5 shrink-0 text-warning" />
-              ) : (
-                <CircleCheck size={14} aria-hidden="true" className="mt-0.5 shrink-0 text-success" />
-              )}
-              <span className="min-w-0 break-words">
-                <span className="font-medium text-ink">{messages.gates[gate]}</span>
-                <span className="sr-only"> ({holds ? messages.holds : messages.passes})</span>
-                <span className="text-muted">: {says}</span>
-                {rule !== null && <span className="block text-xs text-muted">{rule}</span>}
-                {until !== null && (
-                  <span className="block text-xs text-muted">
-                    {messages.until} <DateTime value={until} precision="second" />
-                  </span>
-                )}
-              </span>
-            </li>
-          ))}
-        </ol>
+        <GateList gates={recipient.gates} className="mt-1 ml-5" />
       </details>
     </li>
   )

@@ -1,8 +1,8 @@
 /** Why a message of any workspace is where it is. What receivers said is shown as text, whatever it contains. */
-import { CircleCheck, CirclePause } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { adminExplainEmail, type EmailExplanation } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'
+import { GateList, type ExplainedRecipient } from '#dashboard/src/shared/gate-list.tsx'
 import { MessageStatusBadge } from '#dashboard/src/shared/message-status.tsx'
 import { operatorPath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
@@ -15,7 +15,6 @@ import { Loaded } from './loaded.tsx'
 import { QUEUE_VERBS } from './queue-action-dialog.tsx'
 
 type Explained = EmailExplanation['data']
-type ExplainedRecipient = Explained['recipients'][number]
 const MAX_SHOWN = 20
 
 interface ExplanationSheetProps {
@@ -79,7 +78,7 @@ function Explanation({ explained }: { readonly explained: Explained }): ReactNod
 }
 
 function RecipientGates({ recipient }: { readonly recipient: ExplainedRecipient }): ReactNode {
-  const { operator, messages } = useTexts()
+  const { operator } = useTexts()
   const { queue: texts } = operator
   return (
     <section className="flex min-w-0 flex-col gap-2 border-t border-line pt-4">
@@ -96,28 +95,7 @@ function RecipientGates({ recipient }: { readonly recipient: ExplainedRecipient 
           </>
         )}
       </p>
-      <ol className="flex flex-col gap-1.5 text-sm">
-        {recipient.gates.map(({ gate, holds, says, rule, until }) => (
-          <li key={gate} className="flex min-w-0 items-start gap-2">
-            {holds ? (
-              <CirclePause size={14} aria-hidden="true" className="mt-0.5 shrink-0 text-warning" />
-            ) : (
-              <CircleCheck size={14} aria-hidden="true" className="mt-0.5 shrink-0 text-success" />
-            )}
-            <span className="min-w-0 break-words">
-              <span className="font-medium text-ink">{messages.gates[gate]}</span>
-              <span className="sr-only"> ({holds ? texts.holds : texts.passes})</span>
-              <span className="text-muted">: {says}</span>
-              {rule !== null && <span className="block text-xs text-muted">{rule}</span>}
-              {until !== null && (
-                <span className="block text-xs text-muted">
-                  {operator.until} <DateTime value={until} precision="second" />
-                </span>
-              )}
-            </span>
-          </li>
-        ))}
-      </ol>
+      <GateList gates={recipient.gates} />
     </section>
   )
 }

@@ -122,8 +122,6 @@ export const operator: Texts['operator'] = {
     allMail: 'alle E-Mails',
     nextTry: 'Nächster Versuch',
     gates: 'Was geprüft wurde',
-    holds: 'hält sie zurück',
-    passes: 'bestanden',
     suspend: 'E-Mails aussetzen',
     suspendText: 'Die E-Mails warten ohne Versuche. Sie bleiben in der Warteschlange, und ihre Frist läuft weiter.',
     what: 'Was',

@@ -112,8 +112,6 @@ export const operator = {
     allMail: 'all mail',
     nextTry: 'Next attempt',
     gates: 'What was checked',
-    holds: 'holds it',
-    passes: 'passed',
     suspend: 'Suspend mail',
     suspendText: 'The mail waits without attempts. It stays in the queue, and its time to live goes on.',
     what: 'What',
