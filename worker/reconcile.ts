@@ -64,7 +64,7 @@ async function checkEvictionPolicy(ctx: Context): Promise<void> {
     )
 }
 
-/** Schedules one slice of the overdue recipients of each tier, and counts those of suspended workspaces and campaigns. */
+/** Schedules a slice of the overdue recipients of each tier, and counts those of suspended workspaces and campaigns. */
 async function sweep(ctx: Context, state: ReconcileState): Promise<void> {
   state.sweptAtMs = ctx.clock.now()
   const overdue = new Date(ctx.clock.now() - OVERDUE_MS)

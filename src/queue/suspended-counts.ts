@@ -1,8 +1,8 @@
 /**
- * How many recipients of suspended workspaces and of suspended or paused campaigns wait, by tier. Nobody schedules them,
- * so the workers count them while they sweep overdue recipients (worker/reconcile.ts), which costs no further query. A
- * sweep of a long queue takes several slices: meanwhile the figure only rises, and it is exact at the end. Redis has
- * the counts; if they are lost, the next sweep counts again.
+ * How many recipients of suspended workspaces and of suspended or paused campaigns wait, by tier. Nobody schedules
+ * them, so the workers count them while they sweep overdue recipients (worker/reconcile.ts), which costs no further
+ * query. A sweep of a long queue takes several slices: meanwhile the figure only rises, and it is exact at the end.
+ * Redis has the counts; if they are lost, the next sweep counts again.
  */
 import type { Redis } from '#src/stores/redis.ts'
 import { SUSPENDED_COUNTS_KEY } from './keys.ts'

@@ -1,4 +1,4 @@
-/** What happened with a contact, newest first: messages, what it did with them, joins and leaves, changed attributes. */
+/** What happened with a contact, newest first: messages, what it did with them, joins, leaves, changes. */
 import { MousePointerClick, MailOpen, MailX, Send, ShieldAlert, UserCog, UserMinus, UserPlus } from 'lucide-react'
 import type { LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
