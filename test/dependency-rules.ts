@@ -54,7 +54,8 @@ src/messages: config src src/concurrency src/contacts src/egress src/events src/
   src/queue src/shaping src/stores src/suppression src/traces src/workspaces
 src/people: config src src/auth src/concurrency src/crypto src/mail src/messages src/net src/platform src/queue
   src/rate-limits src/stores src/workspaces
-src/change-stream: src src/auth src/concurrency src/events src/messages src/people src/platform src/queue src/stores
+src/change-stream: src src/auth src/concurrency src/events src/messages src/people src/platform src/queue
+  src/statistics src/stores
 src/privacy: src src/contacts src/mail src/messages src/platform src/stores src/suppression
 src/submission: config src src/auth src/mail src/messages src/platform src/providers src/queue src/templates
 src/operator: config src src/crypto src/domains src/mail src/messages src/platform src/queue src/retention src/stores

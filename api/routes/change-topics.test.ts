@@ -62,6 +62,18 @@ describe('topics of the stream of changes', () => {
     for (const topic of ['received-emails', 'inbound-routes', 'webhooks', 'api-keys']) assert.notInclude(topics, topic)
   })
 
+  it('of statistics have the counters of the day', async () => {
+    const stream = await open('/public/changes?topics=statistics', {}, api.admin)
+    await api.db.query(
+      sql`
+        INSERT INTO statistics (workspace_id, dimension, at, resolution, value, sent)
+        VALUES ($1, 'all', date_trunc('day', now(), 'UTC'), 2, '', 7)
+      `,
+      [api.workspaceId],
+    )
+    await until(() => stream.changesOf('statistics').some((one) => Number(one['sent']) === 7))
+  })
+
   it('of checks are for operators', async () => {
     const stream = await open('/admin/changes?topics=checks', {}, OPERATOR_TOKEN)
     await api.db.query(

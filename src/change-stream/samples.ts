@@ -1,12 +1,13 @@
 /**
  * What is read once a second for all clients of the process, while there are any, because it changes with every
- * message: the counters of open campaigns, and the depth of the queues. Only the latest state counts; what has not
+ * message: the counters of open campaigns and of the day, and the depth of the queues. Only the latest state counts; what has not
  * changed is not sent. A store that is away is asked again a second later.
  */
 import type { Context } from '#src/context.ts'
 import { countOpenByTier } from '#src/messages/queue-view.ts'
 import { readQueueDepth } from '#src/queue/queue-depth.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
+import { COUNTER_NAMES } from '#src/statistics/dimensions.ts'
 import { prepared } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { SERVICE, type TopicChanges } from './change-reader.ts'
@@ -45,20 +46,44 @@ const CAMPAIGNS = prepared(
   `,
 )
 
-type CampaignRow = Readonly<Record<string, unknown>> & { readonly workspace: string; readonly id: string }
+const DAY = 2
+/** The day of everything (src/statistics/dimensions.ts): one row of the primary key for each workspace. */
+const STATISTICS = prepared(
+  'changes-statistics',
+  sql`
+    SELECT w.id AS workspace, to_char(s.at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS id,
+      ${COUNTER_NAMES.map((name) => `coalesce(s.${name}, 0)::int AS ${name}`).join(', ')}
+    FROM unnest($1::uuid[]) AS w (id)
+    JOIN statistics s
+      ON s.workspace_id = w.id
+      AND s.dimension = 'all'
+      AND s.at = date_trunc('day', now(), 'UTC')
+      AND s.resolution = ${DAY}
+      AND s.value = ''
+  `,
+)
+
+type SampleRow = Readonly<Record<string, unknown>> & { readonly workspace: string; readonly id: string }
+
+/** One change for each row. */
+async function readRows(
+  db: SampleContext['db'],
+  topic: ChangeTopic,
+  statement: typeof CAMPAIGNS,
+  workspaceIds: readonly string[],
+): Promise<TopicChanges[]> {
+  const { rows } = await db.query<SampleRow>(statement, [workspaceIds])
+  return rows.map(({ workspace: workspaceId, ...fields }) => ({
+    workspaceId,
+    topic,
+    changes: [{ change: 'progress', ...fields }],
+    hasMore: false,
+  }))
+}
 
 export const SAMPLED_TOPICS: Readonly<Partial<Record<ChangeTopic, SampledTopic>>> = {
-  campaigns: {
-    read: async ({ db }, workspaceIds) => {
-      const { rows } = await db.query<CampaignRow>(CAMPAIGNS, [workspaceIds])
-      return rows.map(({ workspace: workspaceId, ...campaign }) => ({
-        workspaceId,
-        topic: 'campaigns',
-        changes: [{ change: 'progress', ...campaign }],
-        hasMore: false,
-      }))
-    },
-  },
+  campaigns: { read: ({ db }, workspaceIds) => readRows(db, 'campaigns', CAMPAIGNS, workspaceIds) },
+  statistics: { read: ({ db }, workspaceIds) => readRows(db, 'statistics', STATISTICS, workspaceIds) },
   'open-mail': {
     rest: 20,
     read: async ({ db }, workspaceIds) => {

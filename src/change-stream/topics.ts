@@ -105,6 +105,11 @@ export const TOPICS = {
     readers: { permission: 'mail:read' },
     from: ['sampled'],
   },
+  statistics: {
+    meaning: 'the counters of the day in UTC, after more mail was counted',
+    readers: { scope: 'statistics:read', permission: 'mail:read' },
+    from: ['sampled'],
+  },
   queue: {
     meaning: 'the depth of the queues by tier',
     readers: 'operator',

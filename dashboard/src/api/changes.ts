@@ -34,6 +34,7 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   'inbound-routes': ['/public/inbound/routes'],
   suppressions: ['/public/suppressions'],
   'open-mail': ['/public/queue'],
+  statistics: ['/public/statistics'],
   queue: ['/public/queue', '/admin/queue', '/admin/actions', '/admin/emails'],
   notices: ['/admin/notices'],
   nodes: ['/admin/nodes'],

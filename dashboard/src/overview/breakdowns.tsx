@@ -44,7 +44,7 @@ function Breakdown({ group, period }: { readonly group: Group; readonly period: 
         limit: SHOWN,
       },
     },
-    { keepsPrevious: true, refreshMs: REFRESH_MS },
+    { keepsPrevious: true },
   )
   const texts = overview.groups[group]
   const totals = (query.data?.data.totals ?? []).filter(({ counts }) => sizeOf(counts) > 0)

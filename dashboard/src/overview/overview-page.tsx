@@ -45,7 +45,7 @@ export function OverviewPage(): ReactNode {
         counters: FIGURE_COUNTERS,
       },
     },
-    { keepsPrevious: true, refreshMs: REFRESH_MS },
+    { keepsPrevious: true },
   )
   const { previous } = period
   const before = useApi(
