@@ -54,8 +54,6 @@ src/messages: config src src/concurrency src/contacts src/egress src/events src/
   src/queue src/shaping src/stores src/suppression src/traces src/workspaces
 src/people: config src src/auth src/concurrency src/crypto src/mail src/messages src/net src/platform src/queue
   src/rate-limits src/stores src/workspaces
-src/change-stream: src src/auth src/concurrency src/events src/messages src/people src/platform src/queue
-  src/statistics src/stores
 src/privacy: src src/contacts src/mail src/messages src/platform src/stores src/suppression
 src/submission: config src src/auth src/mail src/messages src/platform src/providers src/queue src/templates
 src/operator: config src src/crypto src/domains src/mail src/messages src/platform src/queue src/retention src/stores
@@ -68,6 +66,8 @@ src/dmarc: config src/domains src/events src/platform src/report-arrivals src/st
 src/tracking: config src src/concurrency src/contacts src/crypto src/domains src/events src/mail src/messages src/net
   src/platform src/queue src/stores src/suppression
 src/statistics: src src/events src/platform src/stores src/suppression src/tracking
+src/change-stream: src src/auth src/concurrency src/events src/messages src/people src/platform src/queue
+  src/statistics src/stores
 src/deliverability: src src/egress src/operator src/platform src/shaping src/statistics src/stores src/suppression
 src/deferred-content: src src/concurrency src/contacts src/messages src/platform src/stores src/templates src/tracking
 src/campaigns: config src src/deferred-content src/egress src/events src/going-live src/mail src/messages src/platform

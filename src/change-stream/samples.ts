@@ -1,7 +1,7 @@
 /**
  * What is read once a second for all clients of the process, while there are any, because it changes with every
- * message: the counters of open campaigns and of the day, and the depth of the queues. Only the latest state counts; what has not
- * changed is not sent. A store that is away is asked again a second later.
+ * message: the counters of open campaigns and of the day, and the depth of the queues. Only the latest state counts;
+ * what has not changed is not sent. A store that is away is asked again a second later.
  */
 import type { Context } from '#src/context.ts'
 import { countOpenByTier } from '#src/messages/queue-view.ts'
