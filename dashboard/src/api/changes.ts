@@ -6,7 +6,7 @@
 import { useQueryClient, type QueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
 import { queryOf } from './endpoint.ts'
-import { invalidatePaths } from './queries.ts'
+import { invalidate, invalidatePaths } from './queries.ts'
 
 /** Beginnings of the paths, below /api/v1, whose answers change with a topic. */
 const PATHS: Readonly<Record<string, readonly string[]>> = {
@@ -32,7 +32,9 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   'captured-emails': ['/public/emails/captured'],
   'received-emails': ['/public/inbound/emails'],
   'inbound-routes': ['/public/inbound/routes'],
+  segments: ['/public/segments'],
   suppressions: ['/public/suppressions'],
+  members: ['/public/members', '/public/invitations'],
   'open-mail': ['/public/queue'],
   statistics: ['/public/statistics'],
   queue: ['/public/queue', '/admin/queue', '/admin/actions', '/admin/emails'],
@@ -41,6 +43,9 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   suspensions: ['/admin/suspensions', '/admin/shaping', '/admin/deliverability'],
   checks: ['/admin/checks'],
 }
+/** What recipients do is in events of messages, and in the results of what sent them, also long after it has ended. */
+const ENGAGEMENT = /"email\.(?:opened|clicked|complained|unsubscribed)"|"has_more":true/
+const RESULTS: readonly string[] = ['/public/campaigns', '/public/automations', '/public/statistics']
 const MIN_INTERVAL_MS = 1000
 const RECONNECT_MS = 5000
 
@@ -58,13 +63,19 @@ export function useChanges(workspaceId: string | null, isEnabled = true): Connec
   return connection
 }
 
+/** The beginnings of the paths that an event of the stream concerns. `data` is its JSON. */
+export function pathsOfChange(topic: string, data: string): readonly string[] {
+  const paths = PATHS[topic] ?? []
+  return topic === 'messages' && ENGAGEMENT.test(data) ? [...paths, ...RESULTS] : paths
+}
+
 interface Invalidator {
-  topic(name: string): void
+  paths(changed: readonly string[]): void
   all(): void
   stop(): void
 }
 
-/** Collects topics, and invalidates at most once a second. */
+/** Collects paths, and invalidates at most once a second. */
 function createInvalidator(client: QueryClient): Invalidator {
   const pending = new Set<string>()
   let timer: ReturnType<typeof setTimeout> | null = null
@@ -72,16 +83,16 @@ function createInvalidator(client: QueryClient): Invalidator {
   const run = (): void => {
     timer = null
     lastAt = Date.now()
-    const paths = [...pending].flatMap((name) => PATHS[name] ?? [])
+    const paths = [...pending]
     pending.clear()
     void invalidatePaths(client, paths)
   }
   return {
-    topic: (name) => {
-      pending.add(name)
+    paths: (changed) => {
+      for (const path of changed) pending.add(path)
       timer ??= setTimeout(run, Math.max(0, lastAt + MIN_INTERVAL_MS - Date.now()))
     },
-    all: () => void client.invalidateQueries(),
+    all: () => void invalidate(client, () => true),
     stop: () => {
       if (timer !== null) clearTimeout(timer)
     },
@@ -104,7 +115,8 @@ function follow(url: string, invalidator: Invalidator, report: (connection: Conn
       invalidator.all() // an ended session shows in the next request
       report('lost')
     })
-    for (const topic of Object.keys(PATHS)) source.addEventListener(topic, () => invalidator.topic(topic))
+    for (const topic of Object.keys(PATHS))
+      source.addEventListener(topic, ({ data }: MessageEvent<string>) => invalidator.paths(pathsOfChange(topic, data)))
     source.addEventListener('error', () => {
       report('lost')
       // the browser gives up after an answer that is not a stream, such as 503

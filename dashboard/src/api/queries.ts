@@ -6,6 +6,7 @@
  */
 import {
   QueryClient,
+  type Query,
   useInfiniteQuery,
   useMutation,
   useQuery,
@@ -162,10 +163,21 @@ export function useDownload<Input>(
 /** Fetches again what is shown of these subjects, and marks the rest as outdated. */
 export async function invalidatePaths(client: QueryClient, paths: readonly string[]): Promise<void> {
   if (paths.length === 0) return
-  await client.invalidateQueries({
-    predicate: ({ queryKey: [path] }) =>
-      typeof path === 'string' && paths.some((prefix) => path.startsWith(`/api/v1${prefix}`)),
-  })
+  await invalidate(
+    client,
+    ({ queryKey: [path] }) => typeof path === 'string' && paths.some((prefix) => path.startsWith(`/api/v1${prefix}`)),
+  )
+}
+
+/**
+ * A request that is under way may have been answered before the change, so its query is fetched once more after it. It
+ * is never cancelled: while changes keep coming, a slow server would never be asked to the end.
+ */
+export async function invalidate(client: QueryClient, predicate: (query: Query) => boolean): Promise<void> {
+  const underWay = new Set(client.getQueryCache().findAll({ predicate, fetchStatus: 'fetching' }))
+  await client.invalidateQueries({ predicate }, { cancelRefetch: false })
+  if (underWay.size > 0)
+    await client.invalidateQueries({ predicate: (query) => underWay.has(query) }, { cancelRefetch: false })
 }
 
 function useScope({ scope }: Pick<Endpoint<unknown, unknown>, 'scope'>): string | null {
