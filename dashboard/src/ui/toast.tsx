@@ -31,6 +31,14 @@ export function useToast(): ShowToast {
 
 let lastId = 0
 
+/** Escape closes the message, as the uppermost layer. It is meant for the dialog that is open, so that gets it, too. */
+function passEscapeOn({ target }: KeyboardEvent): void {
+  if (!(target instanceof Element) || target.closest('[role="dialog"], [role="alertdialog"]') === null) return
+  setTimeout(() =>
+    target.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true, cancelable: true })),
+  )
+}
+
 function ToastItem({ message, onClose }: { message: ToastMessage; onClose: () => void }) {
   const texts = useUiTexts()
   const { title, text, tone = 'success', action } = message
@@ -43,6 +51,7 @@ function ToastItem({ message, onClose }: { message: ToastMessage; onClose: () =>
       onOpenChange={(isOpen) => {
         if (!isOpen) onClose()
       }}
+      onEscapeKeyDown={passEscapeOn}
       className="flex animate-appear items-start gap-3 rounded-lg border border-line bg-raised py-3 pr-2 pl-4 shadow-lg data-[swipe=move]:translate-x-(--radix-toast-swipe-move-x)"
     >
       <Icon size={16} aria-hidden="true" className={cx('mt-0.5 shrink-0', TEXT[tone])} />

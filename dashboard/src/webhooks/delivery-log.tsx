@@ -96,7 +96,14 @@ function useDeliveryColumns(): readonly DataColumn<WebhookDelivery>[] {
       width: '7rem',
       priority: 3,
     },
-    { id: 'tries', header: webhooks.tries, align: 'right', cell: (row) => row.tries, width: '6rem', priority: 3 },
+    {
+      id: 'tries',
+      header: webhooks.tries,
+      align: 'right',
+      cell: (row) => row.attempts.length,
+      width: '6rem',
+      priority: 3,
+    },
     {
       id: 'at',
       header: webhooks.createdAt,

@@ -64,7 +64,7 @@ function DeliveryView({ delivery }: { readonly delivery: WebhookDelivery }): Rea
           { label: webhooks.state, value: <DeliveryState state={delivery.state} /> },
           { label: webhooks.eventId, value: <code className="font-mono text-sm break-all">{delivery.event_id}</code> },
           { label: webhooks.createdAt, value: <DateTime value={delivery.created_at} precision="second" /> },
-          { label: webhooks.tries, value: delivery.tries },
+          { label: webhooks.tries, value: attempts.length },
           ...(nextAt === null ? [] : [{ label: webhooks.nextTry, value: <RelativeTime value={nextAt} /> }]),
         ]}
       />
