@@ -24,6 +24,8 @@ export function SecondFactorForm({ login, onSignedIn, onRestart }: SecondFactorF
   const [isPending, setPending] = useState(false)
   const loginToken = login.login_token ?? ''
   const factors: readonly string[] = login.second_factors
+  // whoever has only passkeys is not asked for a code that no app shows
+  const hasCodes = factors.some((factor) => factor !== 'passkey')
   const attempt = async (finish: () => Promise<StartedSession>): Promise<void> => {
     setError(null)
     setPending(true)
@@ -46,18 +48,28 @@ export function SecondFactorForm({ login, onSignedIn, onRestart }: SecondFactorF
     void attempt(withCode)
   }
   return (
-    <SignInLayout title={texts.secondFactor} text={texts.secondFactorText}>
+    <SignInLayout
+      title={texts.secondFactor}
+      text={hasCodes ? texts.secondFactorText : hasPasskeys() ? texts.passkeyText : texts.noPasskeyHere}
+    >
       {error !== null && <Callout tone="danger">{error}</Callout>}
-      <form onSubmit={submit} className="flex flex-col gap-4">
-        <Field label={texts.code}>
-          <TextInput value={code} onChange={setCode} autoComplete="one-time-code" required autoFocus isMono />
-        </Field>
-        <Button type="submit" variant="primary" isLoading={isPending}>
-          {texts.confirm}
-        </Button>
-      </form>
+      {hasCodes && (
+        <form onSubmit={submit} className="flex flex-col gap-4">
+          <Field label={texts.code}>
+            <TextInput value={code} onChange={setCode} autoComplete="one-time-code" required autoFocus isMono />
+          </Field>
+          <Button type="submit" variant="primary" isLoading={isPending}>
+            {texts.confirm}
+          </Button>
+        </form>
+      )}
       {factors.includes('passkey') && hasPasskeys() && (
-        <Button icon={KeyRound} onClick={() => void attempt(withPasskey)}>
+        <Button
+          icon={KeyRound}
+          variant={hasCodes ? 'secondary' : 'primary'}
+          isLoading={isPending && !hasCodes}
+          onClick={() => void attempt(withPasskey)}
+        >
           {texts.usePasskey}
         </Button>
       )}

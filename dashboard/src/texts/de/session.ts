@@ -9,6 +9,9 @@ export const session: Texts['session'] = {
   or: 'oder',
   secondFactor: 'Bestätigen Sie, dass Sie es sind',
   secondFactorText: 'Geben Sie die sechs Ziffern Ihrer Authenticator-App oder einen Ihrer Wiederherstellungscodes ein.',
+  passkeyText: 'Verwenden Sie den Passkey Ihres Kontos.',
+  noPasskeyHere:
+    'Ihr Konto verlangt einen Passkey, den dieser Browser nicht unterstützt. Verwenden Sie einen anderen Browser, oder melden Sie sich unter der https-Adresse an.',
   code: 'Code',
   confirm: 'Bestätigen',
   usePasskey: 'Passkey verwenden',

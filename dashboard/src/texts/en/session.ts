@@ -8,6 +8,9 @@ export const session = {
   or: 'or',
   secondFactor: 'Confirm that it is you',
   secondFactorText: 'Enter the six digits that your authenticator app shows, or one of your recovery codes.',
+  passkeyText: 'Use the passkey of your account.',
+  noPasskeyHere:
+    'Your account asks for a passkey, which this browser does not support. Use another browser, or sign in at the https address.',
   code: 'Code',
   confirm: 'Confirm',
   usePasskey: 'Use a passkey',
