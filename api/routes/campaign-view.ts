@@ -1,7 +1,7 @@
 /** Campaigns as responses show them: the fields and the statistics; and what all campaign routes share. */
 import { z } from 'zod'
 import { CAMPAIGN_STATES, type CampaignState } from '#src/campaigns/state.ts'
-import { CAMPAIGN_COUNTERS, readStatistics, type CampaignCounts } from '#src/campaigns/statistics.ts'
+import { CAMPAIGN_COUNTERS, readStatistics, readTotals, type CampaignCounts } from '#src/campaigns/statistics.ts'
 import type { Campaign, CampaignRow } from '#src/campaigns/store.ts'
 import { refuse } from '#src/platform/errors.ts'
 import type { ApiContext } from '#api/http/context.ts'
@@ -19,7 +19,7 @@ const nullableTime = timestamp.nullable()
 const testSchema = z
   .object({ subject_b: z.string(), percent: z.int(), minutes: z.int(), winner: z.enum(['a', 'b']).nullable() })
   .nullable()
-export const campaignRow = z.object({
+const campaignRow = z.object({
   id: z.uuid(),
   name: z.string(),
   status: z.enum(CAMPAIGN_STATE_NAMES),
@@ -69,6 +69,8 @@ export const CAMPAIGN_METRICS = [
   'machine_clicked',
 ] as const
 const metricsSchema = z.object(Object.fromEntries(CAMPAIGN_METRICS.map((name) => [name, count])))
+/** A campaign in a list. */
+export const listedCampaign = campaignRow.extend({ metrics: metricsSchema })
 const variantsSchema = z
   .object({ a: metricsSchema, b: metricsSchema })
   .nullable()
@@ -93,6 +95,20 @@ export async function respondWithCampaign(ctx: ApiContext, campaign: Campaign, m
   return { body: { success: true, message, data } }
 }
 
+export async function presentCampaigns(
+  ctx: ApiContext,
+  campaigns: readonly CampaignRow[],
+): Promise<Record<string, unknown>[]> {
+  const totalsOf = await readTotals(
+    ctx.db,
+    campaigns.map(({ id }) => id),
+  )
+  return campaigns.map((campaign) => ({
+    ...presentCampaign(campaign),
+    metrics: presentMetrics(totalsOf(campaign.id)),
+  }))
+}
+
 function presentMetrics(statistics: CampaignCounts): Record<string, number> {
   const known: Readonly<Record<string, number>> = {
     ...countsOf(statistics),
@@ -105,7 +121,7 @@ function countsOf(statistics: CampaignCounts): Record<string, number> {
   return Object.fromEntries(CAMPAIGN_COUNTERS.map((name) => [name, statistics[name]]))
 }
 
-export function presentCampaign(campaign: CampaignRow): Record<string, unknown> {
+function presentCampaign(campaign: CampaignRow): Record<string, unknown> {
   const [created, updated] = [campaign.createdAt.toISOString(), campaign.updatedAt.toISOString()]
   const { subjectB, testPercent, testMinutes, winner } = campaign
   return {

@@ -78,7 +78,8 @@ describe('campaigns', () => {
       'INSERT INTO campaign_recipients SELECT r.* FROM jsonb_populate_recordset(NULL::campaign_recipients, $1) r',
       [JSON.stringify(rows.map((row) => ({ ...shared, contact_id: newId(), ...row })))],
     )
-    assert.deepEqual((await call('GET', `/${id}`)).body['data']?.['metrics'], {
+    const { metrics } = (await call('GET', `/${id}`)).body['data'] as Json
+    assert.deepEqual(metrics, {
       ...NONE,
       recipients: 5,
       waiting: 5,
@@ -90,6 +91,11 @@ describe('campaigns', () => {
       bounced_soft: 1,
       failed: 1,
     })
+    const empty = idOf(await create({}))
+    const listed = new Map(
+      listOf((await call('GET', '?limit=2')).body['data']?.['campaigns']).map((one) => [one['id'], one['metrics']]),
+    )
+    assert.deepEqual([listed.get(id), listed.get(empty)], [metrics, NONE])
   })
   it('are updated field by field; a template replaces a body', async () => {
     const id = idOf(await create({ subject: 'Hi', body: 'x' }))

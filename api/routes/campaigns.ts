@@ -20,7 +20,6 @@ import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { isHtml } from '#src/mail/html-detection.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { mapPage } from '#src/stores/page.ts'
 import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
@@ -31,8 +30,8 @@ import {
   ACCESS,
   byId,
   NO_CAMPAIGN,
-  presentCampaign,
-  campaignRow,
+  listedCampaign,
+  presentCampaigns,
   respondWithCampaign,
   campaignResponse,
   CAMPAIGN_STATE_NAMES,
@@ -151,20 +150,21 @@ const create = route({
 
 const list = route({
   name: 'get-campaigns',
-  summary: 'List the campaigns of the workspace, newest first, without their bodies and metrics',
+  summary: 'List the campaigns of the workspace, newest first, with their metrics and without their bodies',
   method: 'GET',
   paths: ['/public/campaigns', '/public/campaigns/get-all'],
   access: ACCESS,
   query: paging.extend({ status: statusField.optional() }),
   status: 200,
-  response: pagedList('campaigns', campaignRow),
+  response: pagedList('campaigns', listedCampaign),
   errors: [],
   handle: async (ctx, request) => {
     const { caller, query } = request
     const page = openPage(ctx, 'get-campaigns', request)
     if (isRefusal(page)) return page
     const found = await listCampaigns(ctx.db, caller.workspaceId, { ...page, status: query.status ?? null })
-    const data = pageData('campaigns', mapPage(found, presentCampaign), page)
+    const campaigns = await presentCampaigns(ctx, found.items)
+    const data = pageData('campaigns', { ...found, items: campaigns }, page)
     return { body: { success: true, message: `${countText(found.total, 'campaign')}.`, data } }
   },
 })

@@ -3818,6 +3818,43 @@ export type GetCampaignsAnswer = {
       readonly createdAt: string
       /** when it was last changed */
       readonly updatedAt: string
+      /** what became of the recipients, in numbers */
+      readonly metrics: {
+        /** recipients of the campaign */
+        readonly recipients: number
+        /** how many wait */
+        readonly waiting: number
+        /** mail that was queued */
+        readonly dispatched: number
+        /** mail that a receiver accepted */
+        readonly delivered: number
+        /** mail that a person opened */
+        readonly opened: number
+        /** mail in which a person followed a link */
+        readonly clicked: number
+        /** mail that a receiver refused */
+        readonly bounced: number
+        /** bounces because the address does not work */
+        readonly bounced_hard: number
+        /** other bounces */
+        readonly bounced_soft: number
+        /** mail that could not be sent */
+        readonly failed: number
+        /** mail that was reported as spam */
+        readonly complained: number
+        /** mail by which a person unsubscribed */
+        readonly unsubscribed: number
+        /** addresses on the suppression list; nothing was sent */
+        readonly suppressed: number
+        /** contacts that left before their mail was queued */
+        readonly skipped: number
+        /** recipients that were cancelled */
+        readonly cancelled: number
+        /** mail that only a machine opened */
+        readonly machine_opened: number
+        /** mail whose links only a machine followed */
+        readonly machine_clicked: number
+      }
     })[]
     /** the number of this page, from 1 */
     readonly page: number
@@ -8920,8 +8957,8 @@ export class Mailstead {
   }
 
   /**
-   * List the campaigns of the workspace, newest first, without their bodies and metrics. Needs an Admin key with the
-   * scope `campaigns:manage`. Open to people with the permission `campaigns:read`.
+   * List the campaigns of the workspace, newest first, with their metrics and without their bodies. Needs an Admin key
+   * with the scope `campaigns:manage`. Open to people with the permission `campaigns:read`.
    */
   getCampaigns(input: {
     readonly query?: {

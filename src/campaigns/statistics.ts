@@ -52,6 +52,22 @@ export async function readStatistics(db: Queryable, campaignId: string): Promise
   return { all, variants: { a: ofVariant('a'), b: ofVariant('b') } }
 }
 
+const READ_TOTALS = prepared(
+  'campaign-totals',
+  `SELECT campaign_id AS id, ${SUMS} FROM campaign_changes WHERE campaign_id = ANY ($1) GROUP BY campaign_id`,
+)
+
+/** The counters of several campaigns, each over both variants, in one query. */
+export async function readTotals(
+  db: Queryable,
+  campaignIds: readonly string[],
+): Promise<(campaignId: string) => CampaignCounts> {
+  if (campaignIds.length === 0) return () => NO_COUNTS
+  const { rows } = await db.query<CampaignCounts & { id: string }>(READ_TOTALS, [campaignIds])
+  const totals = new Map(rows.map((row) => [row.id, row]))
+  return (id) => totals.get(id) ?? NO_COUNTS
+}
+
 const SLICE = 5000
 const MERGE_COUNTER_DELTAS = prepared(
   'campaign-counters-merge',

@@ -2,13 +2,7 @@
 import { useNavigate } from '@tanstack/react-router'
 import { MoreHorizontal, Pause, Pencil, Play, Repeat, Reply, Send, Trash2, Undo2, XCircle } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
-import {
-  deleteCampaign,
-  pauseCampaign,
-  recallCampaign,
-  resumeCampaign,
-  startCampaign,
-} from '#dashboard/src/api/endpoints.ts'
+import { deleteCampaign, pauseCampaign, recallCampaign, resumeCampaign } from '#dashboard/src/api/endpoints.ts'
 import { useAction } from '#dashboard/src/api/queries.ts'
 import { useCan } from '#dashboard/src/session/session.tsx'
 import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
@@ -19,6 +13,7 @@ import { IconButton } from '#dashboard/src/ui/icon-button.tsx'
 import { Menu, type MenuItem } from '#dashboard/src/ui/menu.tsx'
 import { useToast } from '#dashboard/src/ui/toast.tsx'
 import { CancelDialog, FollowUpDialog, RetryDialog } from './campaign-dialogs.tsx'
+import { StartNowDialog } from './start-now-dialog.tsx'
 import { actionsOf, type Campaign, type CampaignAction } from './campaign-state.ts'
 
 const CHANGED = { invalidates: ['/public/campaigns', '/public/statistics'] }
@@ -31,7 +26,6 @@ export function CampaignActions({ campaign }: { readonly campaign: Campaign }): 
   const pause = useAction(pauseCampaign, CHANGED)
   const resume = useAction(resumeCampaign, CHANGED)
   const recall = useAction(recallCampaign, CHANGED)
-  const start = useAction(startCampaign, CHANGED)
   const permitted = actionsOf(campaign).filter((action) =>
     can(action === 'edit' || action === 'remove' ? 'campaigns:write' : 'campaigns:send'),
   )
@@ -40,7 +34,7 @@ export function CampaignActions({ campaign }: { readonly campaign: Campaign }): 
   const more: readonly (MenuItem & { readonly action: CampaignAction })[] = [
     { action: 'retry', label: campaigns.retry, icon: Repeat, onSelect: () => setDialog('retry') },
     { action: 'follow-up', label: campaigns.followUp, icon: Reply, onSelect: () => setDialog('follow-up') },
-    { action: 'start', label: campaigns.startNow, icon: Send, onSelect: () => start.mutate({ params, body: {} }) },
+    { action: 'start', label: campaigns.startNow, icon: Send, onSelect: () => setDialog('start') },
     { action: 'cancel', label: campaigns.cancel, icon: XCircle, isDanger: true, onSelect: () => setDialog('cancel') },
     { action: 'remove', label: campaigns.remove, icon: Trash2, isDanger: true, onSelect: () => setDialog('remove') },
   ]
@@ -68,6 +62,7 @@ export function CampaignActions({ campaign }: { readonly campaign: Campaign }): 
           groups={[{ items }]}
         />
       )}
+      <StartNowDialog campaign={campaign} isOpen={dialog === 'start'} onClose={close} />
       <CancelDialog campaign={campaign} isOpen={dialog === 'cancel'} onClose={close} />
       <RetryDialog campaign={campaign} isOpen={dialog === 'retry'} onClose={close} />
       <FollowUpDialog campaign={campaign} isOpen={dialog === 'follow-up'} onClose={close} />

@@ -176,6 +176,7 @@ export const campaigns: Texts['campaigns'] = {
     `${count}, die die E-Mail noch nicht haben, bekommen sie nicht. Das lässt sich nicht rückgängig machen.`,
   recall: 'Zum Entwurf machen',
   startNow: 'Jetzt starten',
+  startNowTitle: 'Jetzt starten?',
   retry: 'Fehlgeschlagene erneut senden',
   retryTitle: (count) => `Erneut an ${count} senden?`,
   retryText:

@@ -173,6 +173,7 @@ export const campaigns = {
   cancelText: (count: string) => `${count} that did not get the mail yet will not get it. This cannot be undone.`,
   recall: 'Make it a draft',
   startNow: 'Start now',
+  startNowTitle: 'Start now?',
   retry: 'Retry failed',
   retryTitle: (count: string) => `Send again to ${count}?`,
   retryText: 'To those whose mail failed or bounced softly. Hard bounces and suppressed addresses stay as they are.',
