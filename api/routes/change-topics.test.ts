@@ -74,6 +74,27 @@ describe('topics of the stream of changes', () => {
     await until(() => stream.changesOf('statistics').some((one) => Number(one['sent']) === 7))
   })
 
+  it('of received mail are its arrival and that it was parsed, and no claim of the parser', async () => {
+    const { cookie } = await addSignedIn(api, { role: 'owner' })
+    const stream = await open('/public/changes?topics=received-emails', { cookie, 'x-workspace': api.workspaceId })
+    const id = newId()
+    await api.db.query(
+      sql`
+        INSERT INTO received_emails (
+          id, workspace_id, route_id, action, recipient, mail_from, peer, helo, is_tls, size, raw, due_at
+        )
+        VALUES ($1, $2, $3, 'store', 'a@shop.example', '', '192.0.2.1', 'mx.example', false, 1, 'x', now())
+      `,
+      [id, api.workspaceId, newId()],
+    )
+    await has(stream, 'received-emails', id)
+    await api.db.query(`UPDATE received_emails SET due_at = now() + interval '1 minute' WHERE id = $1`, [id])
+    await api.db.query(`UPDATE received_emails SET state = 'processed', due_at = NULL WHERE id = $1`, [id])
+    await until(() => stream.changesOf('received-emails').some((one) => textOf(one['change']) === 'update'))
+    const kinds = stream.changesOf('received-emails').map((one) => one['change'])
+    assert.deepEqual(kinds, ['insert', 'update'])
+  })
+
   it('of checks are for operators', async () => {
     const stream = await open('/admin/changes?topics=checks', {}, OPERATOR_TOKEN)
     await api.db.query(
