@@ -93,7 +93,9 @@ describe('campaigns', () => {
     })
     const empty = idOf(await create({}))
     const listed = new Map(
-      listOf((await call('GET', '?limit=2')).body['data']?.['campaigns']).map((one) => [one['id'], one['metrics']]),
+      listOf((await call('GET', '?limit=2')).body['data']?.['campaigns']).map(
+        (one) => [textOf(one['id']), one['metrics']] as const,
+      ),
     )
     assert.deepEqual([listed.get(id), listed.get(empty)], [metrics, NONE])
   })
