@@ -79,6 +79,16 @@ export async function joinAsFirstOperator(page: Page, joinUrl: string): Promise<
   await page.getByRole('navigation').first().waitFor()
 }
 
+/** Fills the form of the sign-in page, which is open. */
+export async function signIn(
+  page: Page,
+  { email, password }: { readonly email: string; readonly password: string },
+): Promise<void> {
+  await page.getByLabel('Email address').fill(email)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+}
+
 export const FIRST_OPERATOR = {
   email: 'anna@example.com',
   name: 'Anna Berg',
