@@ -28,6 +28,7 @@ migrations: src/stores
 src/traces: config src/concurrency src/platform
 src: config src/concurrency src/crypto src/platform src/stores src/traces
 src/rate-limits: src/platform src/stores
+src/bimi: src/net
 src/branding: config src/stores
 src/sandbox: src/platform src/stores
 src/workspaces: src/platform src/stores
@@ -39,7 +40,8 @@ src/suppression: src src/mail src/platform src/stores
 src/events: src/concurrency src/platform src/queue src/stores
 src/inbound-mail: src src/crypto src/events src/mail src/platform src/queue src/stores
 src/contacts: src src/concurrency src/events src/mail src/platform src/queue src/stores
-src/domains: config src src/concurrency src/events src/mail src/net src/platform src/queue src/sandbox src/stores
+src/domains: config src src/bimi src/concurrency src/events src/mail src/net src/platform src/queue src/sandbox
+  src/stores
 src/providers: config src src/concurrency src/crypto src/events src/net src/platform src/queue src/stores
 src/webhooks: config/settings src src/crypto src/events src/net src/platform src/queue src/stores
 src/egress: config config/settings src src/domains src/platform src/stores src/suppression

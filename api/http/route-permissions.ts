@@ -41,7 +41,7 @@ const ROUTES_BY_PERMISSION: Readonly<Record<Permission, string>> = {
   'suppressions:read': 'list-suppressions get-suppression',
   'suppressions:write': 'add-suppressions import-suppressions delete-suppression delete-suppressions',
   'domains:read': 'get-domains domain-status get-dmarc-summary list-dmarc-reports',
-  'domains:write': 'add-domain verify-domain delete-domain rotate-dkim',
+  'domains:write': 'add-domain verify-domain delete-domain rotate-dkim set-bimi',
   'accounts:read': 'list-accounts get-account',
   'accounts:write': 'create-account update-account delete-account test-account resume-account start-oauth',
   'tracking:read': 'get-tracking',

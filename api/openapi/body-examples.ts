@@ -53,6 +53,7 @@ export const BODY_EXAMPLES: Readonly<Record<string, unknown>> = {
   'admin-resume': { domain: 'example.org' },
   'admin-acknowledge-notice': { id: EXAMPLE_ID },
   'rotate-dkim': { dkim_records: 'cname' },
+  'set-bimi': { logo_url: 'https://www.example.com/logo.svg', certificate_url: 'https://www.example.com/vmc.pem' },
   'erase-person': { email: 'anna@example.org' },
   'export-person': { email: 'anna@example.org' },
   'admin-set-plan-retention': { bodies_days: 60, events_days: 90 },

@@ -5,8 +5,9 @@
 import { z } from 'zod'
 import type { Config } from '#config/load.ts'
 import { REGION_NAMES, type Region } from '#config/regions.ts'
+import { BIMI_SUBJECTS } from '#src/domains/bimi-check.ts'
 import type { Domain } from '#src/domains/domains.ts'
-import type { RecordCheck } from '#src/domains/inspect-records.ts'
+import { isUsed, type RecordCheck } from '#src/domains/inspect-records.ts'
 import { recommendationsOf } from '#src/domains/recommendations.ts'
 import { domainRecords, serviceHostsOf, removableRecords, trackingNameOf } from '#src/domains/records.ts'
 import { DOMAIN_STATES, type DomainStatus } from '#src/domains/domain-status.ts'
@@ -18,7 +19,7 @@ export const NO_DOMAIN: Refusal = refuse('NOT_FOUND', 'There is no such domain. 
 
 const statusName = z.enum(Object.keys(DOMAIN_STATES) as [DomainStatus, ...DomainStatus[]])
 const partStatus = z.enum(['pending', 'verified', 'failed'])
-const purpose = z.enum(['dkim', 'spf', 'dmarc', 'mail_from', 'tracking'])
+const purpose = z.enum(['dkim', 'spf', 'dmarc', 'mail_from', 'tracking', 'bimi'])
 const recordStatus = z.enum(['ok', 'missing', 'wrong', 'unknown'])
 
 const dkimKeySchema = z
@@ -51,6 +52,27 @@ const recordSchema = z
   })
   .meta({ id: 'DnsRecord' })
 
+const bimiSchema = z
+  .object({
+    logo_url: z.string().nullable().meta({ description: 'the logo that the proposed record names; null: none is set' }),
+    certificate_url: z
+      .string()
+      .nullable()
+      .meta({ description: 'the mark certificate (VMC or CMC) that the proposed record names; null: none is set' }),
+    status: z
+      .enum([...recordStatus.options, 'pending'])
+      .meta({ description: 'ok: receivers that support BIMI may show the logo; pending before the first check' }),
+    findings: z.array(
+      z.object({
+        subject: z.enum(BIMI_SUBJECTS).meta({ description: 'what was checked' }),
+        status: recordStatus.meta({ description: 'unknown: it could not be checked' }),
+        message: z.string().meta({ description: 'what the last check found' }),
+        next: z.string().nullable().meta({ description: 'what to do; null: nothing' }),
+      }),
+    ),
+  })
+  .meta({ id: 'DomainBimi' })
+
 export const domainSchema = z
   .object({
     id: z.uuid(),
@@ -72,6 +94,7 @@ export const domainSchema = z
     dns_records_to_remove: z
       .array(z.object({ type: z.string(), name: z.string(), value: z.string() }))
       .meta({ description: 'records of replaced DKIM keys that can be removed from the zone' }),
+    bimi: bimiSchema.meta({ description: 'whether receivers may show a logo beside the mail (BIMI)' }),
     dkim_keys: z.array(dkimKeySchema).meta({ description: 'the DKIM keys, also those that wait or are retired' }),
     recommendations: z
       .array(z.string())
@@ -112,6 +135,7 @@ export function presentDomain(domain: Domain, config: Config): Record<string, un
     tracking_host: serviceHostsOf(config).trackingHost === null ? null : trackingNameOf(domain.domain),
     dns_records: presentRecords(domain, config),
     dns_records_to_remove: removableRecords(domain),
+    bimi: presentBimi(domain),
     dkim_keys: presentKeys(domain),
     recommendations: recommendationsOf(domain),
     registrar: registrarName,
@@ -122,6 +146,16 @@ export function presentDomain(domain: Domain, config: Config): Record<string, un
     last_checked_at: isoOf(domain.checkedAt),
     verified_at: isoOf(domain.verifiedAt),
     created_at: domain.createdAt.toISOString(),
+  }
+}
+
+function presentBimi({ bimi, checks }: Domain): object {
+  const check = checks?.find((one) => one.purpose === 'bimi')
+  return {
+    logo_url: bimi?.logoUrl ?? null,
+    certificate_url: bimi?.certificateUrl ?? null,
+    status: check?.status ?? 'pending',
+    findings: check?.findings ?? [],
   }
 }
 
@@ -157,7 +191,8 @@ function keyOf({ purpose: recordPurpose, type, name }: Pick<RecordCheck, 'purpos
 const WORST_FIRST = ['wrong', 'missing', 'unknown', 'ok'] as const
 
 /** The checks by purpose. A purpose has the worst status of its required records, or of all if none is required. */
-export function presentChecks(checks: readonly RecordCheck[]): Record<string, unknown> {
+export function presentChecks(found: readonly RecordCheck[]): Record<string, unknown> {
+  const checks = found.filter(isUsed)
   const purposes = [...new Set(checks.map((one) => one.purpose))]
   return Object.fromEntries(
     purposes.map((checkPurpose) => {

@@ -10,6 +10,7 @@ export const BOUNCES = `bounces.${HOST}`
 /** What the service itself has in DNS. */
 export const SERVICE_ZONE = {
   [HOST]: { A: ['192.0.2.1'] },
+  [`shop.example._report._dmarc.${BOUNCES}`]: { TXT: ['v=DMARC1'] },
   [BOUNCES]: { MX: [[10, HOST] as const], TXT: [`v=spf1 a:${HOST} -all`] },
 }
 

@@ -20,6 +20,7 @@ import { nextCursor, paging, wholeLimit } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, nextCursorField, timestamp, plainResponse, warned } from '#api/http/response-schemas.ts'
+import { setBimi } from './domain-bimi.ts'
 import { createDomainKey } from './domain-keys.ts'
 import { checksSchema, domainSchema, explainStatus, NO_DOMAIN, presentChecks, presentDomain } from './domain-view.ts'
 import { countText } from '#src/platform/plural.ts'
@@ -252,7 +253,7 @@ function isoDate(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10)
 }
 
-export const DOMAIN_ROUTES: readonly AnyRoute[] = [add, list, status, verify, remove, rotate, createDomainKey]
+export const DOMAIN_ROUTES: readonly AnyRoute[] = [add, list, status, verify, remove, rotate, setBimi, createDomainKey]
 
 function findOwnDomain(ctx: ApiContext, workspaceId: string, id: string): Promise<Domain | null> {
   return isUuid(id) ? findDomain(ctx.db, workspaceId, id) : Promise.resolve(null)

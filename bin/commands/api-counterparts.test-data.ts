@@ -39,6 +39,7 @@ dmarc overview: admin-get-dmarc
 domain add: add-domain
 domain verify: verify-domain admin-trust-domain
 domain rotate: rotate-dkim
+domain bimi: set-bimi
 domain zone: - runs a command of the operator on this machine
 domain remove: delete-domain
 domain list: get-domains domain-status

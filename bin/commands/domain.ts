@@ -5,21 +5,22 @@ import { countText } from '#src/platform/plural.ts'
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { withContext } from '#bin/cli/context.ts'
 import { requireWorkspace } from '#bin/cli/find-workspace.ts'
-import { UserError } from '#bin/supervisor/user-error.ts'
 import type { Config } from '#config/load.ts'
 import { DEFAULT_REGION, REGION_NAMES, REGIONS, type Region } from '#config/regions.ts'
-import type { Queryable } from '#src/stores/db.ts'
 import { createDomainDns } from '#src/domains/domain-dns.ts'
-import { addDomain, type Domain, findDomain, listDomains, searchDomains, trustDomain } from '#src/domains/domains.ts'
+import { addDomain, type Domain, findDomain, listDomains, trustDomain } from '#src/domains/domains.ts'
 import { removeDomain } from '#src/domains/domain-removal.ts'
 import { readDomainName } from '#src/domains/domain-name.ts'
 import { type DnsRecord, domainRecords, serviceHostsOf, returnPathRecords } from '#src/domains/records.ts'
 import { listZoneRecords, quotedValue, republishZone, type ZoneRecord } from '#src/domains/dkim-zone.ts'
+import { isUsed } from '#src/domains/inspect-records.ts'
 import { recommendationsOf } from '#src/domains/recommendations.ts'
 import { rotateDkimKeys } from '#src/domains/key-rotation.ts'
 import { type Verification, verifyDomain } from '#src/domains/verify-domain.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { timeText } from '#src/platform/time-text.ts'
+import { showBimi } from './domain-bimi.ts'
+import { requireDomain } from './find-domain.ts'
 
 const MAX_LISTED = 10_000
 
@@ -109,6 +110,20 @@ const ACTIONS: CliActions = {
       })
     },
   },
+  bimi: {
+    summary: 'show and check the BIMI record of a domain; --logo and --certificate set its files',
+    examples: ['bimi example.com', 'bimi example.com --logo https://www.example.com/logo.svg'],
+    usage: 'bimi D [--logo URL] [--certificate URL] [--remove] [--workspace ID]',
+    options: ['logo', 'certificate', 'workspace'],
+    flags: ['remove'],
+    arguments: [1, 1],
+    about: {
+      logo: 'https URL of the logo, an SVG Tiny PS file',
+      certificate: 'https URL of the mark certificate (VMC or CMC)',
+      remove: 'propose no BIMI record any more',
+    },
+    run: (call) => showBimi(call),
+  },
   zone: {
     summary: 'print the records of DKIM_ZONE, in the form of a zone file; --publish runs DKIM_ZONE_COMMAND for all',
     usage: 'zone [--pending] [--publish]',
@@ -183,21 +198,12 @@ function readRegion(text: string | null): Region {
   return choose('--region', REGION_NAMES, text ?? DEFAULT_REGION)
 }
 
-/** Several workspaces may have added the same name; then --workspace is required. */
-async function requireDomain(db: Queryable, text: string, workspaceText: string | null): Promise<Domain> {
-  const workspaceId = workspaceText === null ? null : (await requireWorkspace(db, workspaceText)).id
-  const [domain, ...others] = await searchDomains(db, text, workspaceId)
-  if (domain === undefined)
-    throw new UserError(`No domain ${text} exists.`, 'See mailstead domain list; add one with mailstead domain add.')
-  if (others.length === 0) return domain
-  const claims = [domain, ...others].map((one) => `  ${one.workspaceId} (${one.status})`)
-  throw new UserError(`Several workspaces have ${text}.`, `Select one with --workspace:\n${claims.join('\n')}`)
-}
-
 function report(call: CommandCall, { kind, checks, domain }: Omit<Verification, 'notifications'>): number {
-  const lines = checks.map(
-    (check) => `  ${check.status === 'ok' ? 'ok     ' : check.isRequired ? 'MISSING' : 'advised'} ${check.message}`,
-  )
+  const lines = checks
+    .filter(isUsed)
+    .map(
+      (check) => `  ${check.status === 'ok' ? 'ok     ' : check.isRequired ? 'MISSING' : 'advised'} ${check.message}`,
+    )
   const json = {
     id: domain.id,
     domain: domain.domain,

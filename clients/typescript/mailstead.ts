@@ -2273,7 +2273,7 @@ export type DnsRecord = {
   /** the preference of an MX record */
   readonly priority: number | null
   /** what the record is for */
-  readonly purpose: "dkim" | "spf" | "dmarc" | "mail_from" | "tracking"
+  readonly purpose: "dkim" | "spf" | "dmarc" | "mail_from" | "tracking" | "bimi"
   /** a description, for people */
   readonly description: string
   /** true: the domain is verified only with this record */
@@ -2315,6 +2315,8 @@ export type Domain = {
     /** the value of the record */
     readonly value: string
   }[]
+  /** whether receivers may show a logo beside the mail (BIMI) */
+  readonly bimi: DomainBimi
   /** the DKIM keys, also those that wait or are retired */
   readonly dkim_keys: readonly DkimKey[]
   /** what to publish besides the required records, such as MAIL FROM; empty: nothing */
@@ -2351,6 +2353,26 @@ export type DomainAnswer = {
     /** the result in words, for people */
     readonly message: string
   }[]
+}
+
+export type DomainBimi = {
+  /** the logo that the proposed record names; null: none is set */
+  readonly logo_url: string | null
+  /** the mark certificate (VMC or CMC) that the proposed record names; null: none is set */
+  readonly certificate_url: string | null
+  /** ok: receivers that support BIMI may show the logo; pending before the first check */
+  readonly status: "ok" | "missing" | "wrong" | "unknown" | "pending"
+  /** what was found, the gravest first */
+  readonly findings: readonly ({
+    /** what was checked */
+    readonly subject: "record" | "dmarc" | "logo" | "certificate"
+    /** unknown: it could not be checked */
+    readonly status: "ok" | "missing" | "wrong" | "unknown"
+    /** what the last check found */
+    readonly message: string
+    /** what to do; null: nothing */
+    readonly next: string | null
+  })[]
 }
 
 /** The DNS records of a verified domain are gone; it may send for 24 more hours. */
@@ -6610,6 +6632,13 @@ export type SenderDesk = {
 
 export type SendRawAnswer = QueuedEmail | ScheduledEmail
 
+export type SetBimiBody = {
+  /** https URL of the logo, an SVG Tiny PS file; null or absent: no BIMI record */
+  readonly logo_url?: string | null
+  /** https URL of the mark certificate (VMC or CMC) in PEM; null or absent: none */
+  readonly certificate_url?: string | null
+}
+
 export type SetLogoBody = {
   /** a PNG, JPEG or GIF image, up to 200 KB and 2000 by 1000 pixels; SVG is not accepted */
   readonly content_base64: string
@@ -9295,6 +9324,20 @@ export class Mailstead {
     readonly body?: RotateDkimBody
   }, options?: CallOptions): Promise<DomainAnswer> {
     return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/rotate-dkim/{id}' }, input, options)
+  }
+
+  /**
+   * Set the logo and the mark certificate of the BIMI record of a sending domain. Needs an Admin key with the scope
+   * `domains:manage`. Open to people with the permission `domains:write`.
+   */
+  setBimi(input: {
+    readonly params: {
+      /** the id of the object, from the list or from the response that created it */
+      readonly id: string
+    }
+    readonly body?: SetBimiBody
+  }, options?: CallOptions): Promise<DomainAnswer> {
+    return this.#transport.call({ method: 'POST', path: '/api/v1/public/domains/set-bimi/{id}' }, input, options)
   }
 
   /**

@@ -6,7 +6,7 @@
  */
 import type { Config } from '#config/load.ts'
 import { type Mac, parseReturnPath } from '#src/mail/verp.ts'
-import { DMARC_REPORT_LOCAL } from '#src/dmarc/received-queue.ts'
+import { DMARC_REPORT_LOCAL } from '#src/domains/records.ts'
 import { TLS_REPORT_LOCAL } from '#src/tls-reports/received-queue.ts'
 import { UNSUBSCRIBE_PREFIX } from '#src/tracking/links.ts'
 import type { MailFromNames } from './mail-from-names.ts'

@@ -6,6 +6,7 @@
  */
 import type { Answer, DecodedPacket, Packet, RecordType } from 'dns-packet'
 import { isDatabaseAway, prepared, type Queryable, type Statement } from '#src/stores/db.ts'
+import { bimiName, bimiRecordValue, type BimiFiles } from '#src/domains/bimi-record.ts'
 import { delegatedNames } from '#src/domains/delegated-names.ts'
 import { SANDBOX_MX } from '#src/sandbox/sandbox-host.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -102,6 +103,18 @@ const SELECT_ZONE_RECORD = prepared(
   `,
 )
 
+// as if its owner published it at once; of several claims the verified one
+const SELECT_BIMI = prepared(
+  'sandbox-bimi',
+  sql`
+    SELECT bimi_logo_url AS "logoUrl", bimi_certificate_url AS "certificateUrl"
+    FROM domains
+    WHERE domain = $1 AND bimi_logo_url IS NOT NULL
+    ORDER BY verification_status IN ('verified', 'degraded') DESC, created_at DESC
+    LIMIT 1
+  `,
+)
+
 /** Creates a responder that is authoritative for all names. */
 export function createZone(db: Queryable): Responder {
   return async (query) => {
@@ -111,6 +124,7 @@ export function createZone(db: Queryable): Responder {
     const [, selector, domain = ''] = /^(.+)\._domainkey\.(.+)$/.exec(name) ?? []
     try {
       if (selector !== undefined) return await answerSelector(db, query, { name, type, selector, domain })
+      if (type === 'TXT' && name.startsWith(BIMI_LABELS)) return await answerBimi(db, query, name)
       if (type === 'TXT' && DELEGATED_TARGET.test(name))
         return answerKey(query, name, await findText(db, SELECT_ZONE_RECORD, [name]))
     } catch (error) {
@@ -142,6 +156,15 @@ async function answerSelector(db: Queryable, query: DecodedPacket, asked: Select
   const alias: Answer = { name, type: 'CNAME', ttl: TTL_SECONDS, data: target }
   const text = type === 'TXT' ? await findText(db, SELECT_ZONE_RECORD, [target]) : null
   return answerTo(query, 'NOERROR', text === null ? [alias] : [alias, keyRecord(target, text)])
+}
+
+const BIMI_LABELS = bimiName('')
+
+async function answerBimi(db: Queryable, query: DecodedPacket, name: string): Promise<Packet> {
+  const {
+    rows: [files],
+  } = await db.query<BimiFiles>(SELECT_BIMI, [name.slice(BIMI_LABELS.length)])
+  return answerKey(query, name, files === undefined ? null : bimiRecordValue(files))
 }
 
 function answerName(query: DecodedPacket, name: string, type: RecordType): Packet {

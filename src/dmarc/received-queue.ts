@@ -1,9 +1,8 @@
 /** The queue of received DMARC aggregate reports. */
 import type { Config } from '#config/load.ts'
+import { DMARC_REPORT_LOCAL } from '#src/domains/records.ts'
 import { createArrivalQueue, type ReportArrival } from '#src/report-arrivals/arrival-queue.ts'
 
-/** The local part of the address, at the bounce domain. */
-export const DMARC_REPORT_LOCAL = 'dmarc-reports'
 /** Of the mail. Receivers with very much mail send reports of some 100 KB, compressed. */
 export const MAX_DMARC_MAIL_OCTETS = 2 * 1024 * 1024
 

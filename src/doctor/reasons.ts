@@ -4,6 +4,7 @@
  */
 import { getDomain } from 'tldts'
 import type { Config } from '#config/load.ts'
+import { reportAuthorizationName } from '#src/domains/dmarc-report-address.ts'
 
 const EGRESS = 'Receivers judge each sending address by itself.'
 
@@ -41,6 +42,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'bounce domain': 'Without its MX record no bounce comes back, and bad addresses stay on the lists.',
   'bounce domain SPF': 'Receivers check SPF of the return-path, which is in this domain.',
   'bounce domain DMARC': 'Without it others can send as this domain, and large receivers expect one.',
+  'DMARC reports': 'Without the record, receivers send no reports about domains of customers to this service.',
   PTR: 'Large receivers refuse mail from an address without a name.',
   'forward match': 'Receivers refuse an address whose name does not lead back to it.',
   'EHLO name': 'Receivers compare the name in the greeting with that of the address.',
@@ -74,6 +76,11 @@ const RECORDS: Readonly<Record<string, (config: RecordSettings) => NeededRecord>
     type: 'TXT',
     name: `_dmarc.${getDomain(bounceDomain) ?? bounceDomain}`,
     value: 'v=DMARC1; p=none',
+  }),
+  'DMARC reports': ({ bounceDomain }) => ({
+    type: 'TXT',
+    name: reportAuthorizationName('*', bounceDomain),
+    value: 'v=DMARC1',
   }),
 }
 

@@ -2,6 +2,7 @@
  * The DMARC records of verified sending domains, as the worker's last check of each domain found them: no record, or
  * one that receivers ignore. Large receivers refuse or filter bulk mail of such a domain.
  */
+import { serviceHostsOf } from '#src/domains/records.ts'
 import { countText } from '#src/platform/plural.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type DoctorCheck, ok, skipped, warning } from './check.ts'
@@ -27,17 +28,19 @@ const FIND = sql`
 
 export const SENDER_DMARC: DoctorCheck = {
   name: 'sender DMARC',
-  run: async ({ db }) => {
+  run: async ({ db, config }) => {
     if (db === null) return skipped('PostgreSQL is away')
     const [found] = (await db.query<FoundRecords>(FIND)).rows
     const { checked, lacking, messages } = found ?? { checked: 0, lacking: 0, messages: null }
     if (checked === 0) return skipped('no domain is verified by its DNS records')
+    const { dmarcReports } = serviceHostsOf(config)
     if (lacking === 0) return ok(`${countText(checked, 'sending domain')} with a valid DMARC record`)
     const more = lacking > NAMED ? `; and ${lacking - NAMED} more` : ''
     return warning(
       `${lacking} of ${countText(checked, 'sending domain')} without a valid DMARC record: ` +
         `${(messages ?? []).join('; ')}${more}`,
-      'publish _dmarc.DOMAIN TXT "v=DMARC1; p=none" in the zone of each, and a stricter policy later; ' +
+      `publish _dmarc.DOMAIN TXT "v=DMARC1; p=none; rua=mailto:${dmarcReports}" in the zone of each, and a stricter ` +
+        'policy later; ' +
         'then run mailstead domain verify DOMAIN',
     )
   },

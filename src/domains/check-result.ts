@@ -10,7 +10,7 @@ import { NO_NOTIFICATIONS, type CommitNotifications } from '#src/queue/notificat
 import { raiseEvents, type WorkspaceEvent } from '#src/events/raise.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type Domain, findDomain, isVerifiedElsewhere, type OptionalRecordStatus } from './domains.ts'
-import type { RecordCheck } from './inspect-records.ts'
+import { isUsed, type RecordCheck } from './inspect-records.ts'
 import { type DkimKeyRow, type KeyTiming, type KeyTransition, planKeyTransitions, propagationMs } from './key-state.ts'
 import { dkimName, type RecordPurpose } from './records.ts'
 import {
@@ -239,7 +239,8 @@ const NEW_DOMAIN_MS = 72 * 60 * 60_000
 
 /** Owners add records one by one: in its first days, a verified domain that lacks some is checked more often. */
 function recordRecheckMs({ status }: StatusDecision, ageMs: number, checks: readonly RecordCheck[]): number {
-  const isNew = status === 'verified' && ageMs < NEW_DOMAIN_MS && checks.some((check) => check.status !== 'ok')
+  const isNew =
+    status === 'verified' && ageMs < NEW_DOMAIN_MS && checks.some((check) => check.status !== 'ok' && isUsed(check))
   return isNew ? growingWaitMs(ageMs) : Infinity
 }
 

@@ -5,8 +5,18 @@ const POLICIES = ['none', 'quarantine', 'reject']
 /** Text that was probably meant to be a DMARC record. */
 const LOOKS_LIKE_DMARC = /dmarc1?\b|^\s*["']?\s*v\s*=\s*dmarc/i
 
+/** The tags of the record that receivers apply; null: there is none, or several, or it has no policy. */
+export function readDmarcRecord(texts: readonly string[]): ReadonlyMap<string, string> | null {
+  const [text = ''] = recordsIn(texts)
+  return checkDmarcRecord(texts).status === 'ok' ? readTags(text) : null
+}
+
+function recordsIn(texts: readonly string[]): string[] {
+  return texts.filter((text) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(text))
+}
+
 export function checkDmarcRecord(texts: readonly string[]): RecordFinding {
-  const records = texts.filter((text) => /^v\s*=\s*DMARC1\s*(?:;|$)/.test(text))
+  const records = recordsIn(texts)
   const [text, ...others] = records
   if (text === undefined) return describeMissing(texts)
   if (others.length > 0)

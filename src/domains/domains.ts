@@ -11,6 +11,7 @@ import type { Queryable } from '#src/stores/db.ts'
 import { hexOf, isUuid, newId } from '#src/platform/id.ts'
 import { readPage, type ListOrder, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
+import type { BimiFiles } from './bimi-record.ts'
 import { delegatedNames } from './delegated-names.ts'
 import { type DkimKey, generateDkimKeys } from './dkim-key.ts'
 import type { RecordCheck } from './inspect-records.ts'
@@ -46,6 +47,8 @@ export interface Domain {
   readonly dkimZone: string | null
   /** All keys; active ones first, RSA first. */
   readonly keys: readonly DkimKeyRow[]
+  /** The files of its BIMI record; null: none are set. */
+  readonly bimi: BimiFiles | null
 }
 
 export interface NewDomain {
@@ -80,7 +83,11 @@ const COLUMNS = sql`
     d.checked_at AS "checkedAt", d.dns_provider AS "dnsProvider", d.registrar_name AS "registrarName",
     d.registrar_iana_id AS "registrarIanaId", d.registrar_last_checked_at AS "registrarLastCheckedAt",
     d.verified_at AS "verifiedAt", d.created_at AS "createdAt", d.dkim_zone AS "dkimZone",
-    coalesce(k.keys, '[]') AS keys
+    coalesce(k.keys, '[]') AS keys,
+    CASE
+      WHEN d.bimi_logo_url IS NOT NULL
+      THEN json_build_object('logoUrl', d.bimi_logo_url, 'certificateUrl', d.bimi_certificate_url)
+    END AS bimi
 `
 const JOINS = sql`
   LEFT JOIN LATERAL (

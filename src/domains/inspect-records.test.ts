@@ -4,7 +4,9 @@
  */
 import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
+import { createHttpClient } from '#src/net/http-client.ts'
 import { startDns, type ZoneRecords, type TestDns, type Zone } from '#test/support/dns.ts'
+import type { BimiCheckDeps } from './bimi-check.ts'
 import { createDomainDns } from './domain-dns.ts'
 import { inspectDomain, type RecordCheck } from './inspect-records.ts'
 import {
@@ -27,17 +29,24 @@ describe('checks of the DNS records of a domain', () => {
   const service = serviceHostsOf(
     loadConfig({ MODE: 'live', MAILSTEAD_HOSTNAME: SERVER, PUBLIC_URL: 'https://app.op.example' }),
   )
-  const OWNER = { id: DOMAIN_ID, dkimZone: null, keys: [RSA] }
+  const OWNER = { id: DOMAIN_ID, dkimZone: null, keys: [RSA], bimi: null }
   let dns: TestDns
   before(async () => {
     dns = await startDns({})
   })
-  after(() => dns.stop())
+  after(async () => {
+    http.close()
+    await dns.stop()
+  })
+  const http = createHttpClient(loadConfig({}))
+  const deps = (): BimiCheckDeps => {
+    return { dns: createDomainDns(loadConfig({ DNS_SERVERS: dns.server })), http, nowMs: Date.now() }
+  }
 
   async function inspect(zone: Zone, domain = 'shop.example'): Promise<RecordCheck[]> {
     for (const name of Object.keys(dns.zone)) delete dns.zone[name]
     Object.assign<Record<string, ZoneRecords>, Zone, Zone>(dns.zone, OURS, zone)
-    return inspectDomain(createDomainDns(loadConfig({ DNS_SERVERS: dns.server })), { ...OWNER, domain }, service)
+    return inspectDomain(deps(), { ...OWNER, domain }, service)
   }
 
   for (const [what, kind, zone, status, message] of RECORD_CASES) {
@@ -53,7 +62,7 @@ describe('checks of the DNS records of a domain', () => {
       for (const name of Object.keys(dns.zone)) delete dns.zone[name]
       Object.assign<Record<string, ZoneRecords>, Zone, Zone>(dns.zone, OURS, zone)
       const owner = { ...OWNER, domain: 'shop.example', dkimZone: 'keys.op.example', keys: [DELEGATED] }
-      const checks = await inspectDomain(createDomainDns(loadConfig({ DNS_SERVERS: dns.server })), owner, service)
+      const checks = await inspectDomain(deps(), owner, service)
       const check = checks.find(({ name }) => name === ALIAS)
       assert.strictEqual(check?.status, status, check?.message)
       assert.match(check?.message ?? '', message)
@@ -73,6 +82,25 @@ describe('checks of the DNS records of a domain', () => {
     ])
     assert.strictEqual(dmarc(await inspect({}, 'news.shop.co.uk'))[0], 'missing')
   })
+
+  const REPORTS = 'dmarc-reports@bounces.mail.op.example'
+  const AGREED = { 'shop.example._report._dmarc.bounces.mail.op.example': { TXT: ['v=DMARC1'] } }
+  const RUA: readonly (readonly [rua: string, zone: Zone, advice: RegExp | null])[] = [
+    ['', AGREED, /^Add rua=mailto:dmarc-reports@bounces\.mail\.op\.example to .*names no address/],
+    ['rua=mailto:d@other.example', AGREED, /^Add mailto:dmarc-reports@.*go to d@other\.example only/],
+    [`rua=mailto:d@other.example,mailto:${REPORTS}!10m`, AGREED, null],
+    [`rua=MAILTO:${REPORTS.toUpperCase()}`, AGREED, null],
+    [`rua=mailto:${REPORTS}`, {}, /^Ask the operator .*shop\.example\._report\._dmarc\.bounces\.mail\.op\.example TXT/],
+    [`rua=mailto:${REPORTS}`, { '*': { fault: 'servfail' } }, null],
+  ]
+  for (const [rua, zone, advice] of RUA)
+    it(`DMARC reports: ${rua || 'no address'}, ${Object.keys(zone).join(' ') || 'no records'}`, async () => {
+      const checks = await inspect({ '_dmarc.shop.example': { TXT: [`v=DMARC1; p=none; ${rua}`] }, ...zone })
+      const check = checks.find(({ purpose }) => purpose === 'dmarc')
+      assert.strictEqual(check?.status, 'ok')
+      if (advice === null) assert.isUndefined(check.advice)
+      else assert.match(check.advice ?? '', advice)
+    })
 
   it('hostile records give messages without control characters, of limited length', async () => {
     const [hostileKey, bounce] = [`v=DKIM1; p=${P}; h=\0\x1b[2J${'x'.repeat(5000)}`, 'bounce.shop.example']

@@ -5,7 +5,10 @@
  */
 import { getDomain } from 'tldts'
 import { findDkimProblem } from './dkim-record.ts'
-import { checkDmarcRecord } from './dmarc-record.ts'
+import { bimiName } from './bimi-record.ts'
+import { checkBimi, summarizeBimi, type BimiCheckDeps, type BimiFinding } from './bimi-check.ts'
+import { checkDmarcRecord, readDmarcRecord } from './dmarc-record.ts'
+import { adviseReports } from './dmarc-report-address.ts'
 import type { DomainDns } from './domain-dns.ts'
 import {
   type RecordFinding,
@@ -34,6 +37,10 @@ export interface RecordCheck {
   readonly status: RecordFindingStatus
   /** A sentence that starts with the name. */
   readonly message: string
+  /** Of a record that is right: what would make it better. */
+  readonly advice?: string
+  /** Of BIMI: what was checked. */
+  readonly findings?: readonly BimiFinding[]
 }
 
 /** The expected record, the name to query, and what the records of the domain refer to. */
@@ -61,15 +68,34 @@ const INSPECTORS: Readonly<Record<string, Inspector>> = {
   'tracking CNAME': inspectCname,
 }
 
-/** Checks every record of the domain; returns the results in the same order. */
-export function inspectDomain(dns: DomainDns, owner: DomainWithKeys, service: ServiceHosts): Promise<RecordCheck[]> {
-  return Promise.all(
-    domainRecords(owner, service).map(async (record): Promise<RecordCheck> => {
+/** Checks every record of the domain; returns the results in the same order, and BIMI, which may have no record. */
+export function inspectDomain(
+  deps: BimiCheckDeps,
+  owner: DomainWithKeys,
+  service: ServiceHosts,
+): Promise<RecordCheck[]> {
+  const records = domainRecords(owner, service).filter(({ purpose }) => purpose !== 'bimi')
+  return Promise.all([
+    ...records.map(async (record): Promise<RecordCheck> => {
       const { purpose, type, name, isRequired } = record
-      const { status, message } = await inspectRecord(dns, record, { owner, service })
-      return { purpose, type, name, isRequired, status, message: sanitizeText(`${name}: ${message}`) }
+      const { message, ...finding } = await inspectRecord(deps.dns, record, { owner, service })
+      return { purpose, type, name, isRequired, ...finding, message: sanitizeText(`${name}: ${message}`) }
     }),
-  )
+    inspectBimi(deps, owner),
+  ])
+}
+
+/** False: the domain does not use BIMI, which is no fault. */
+export function isUsed({ purpose, status, findings = [] }: RecordCheck): boolean {
+  return purpose !== 'bimi' || findings.length > 2 || status === 'ok' || status === 'wrong'
+}
+
+async function inspectBimi(deps: BimiCheckDeps, { domain, bimi }: DomainWithKeys): Promise<RecordCheck> {
+  const findings = await checkBimi(deps, domain, bimi)
+  const { status, message } = summarizeBimi(findings)
+  const name = bimiName(domain)
+  const text = sanitizeText(`${name}: ${message}`)
+  return { purpose: 'bimi', type: 'TXT', name, isRequired: false, status, message: text, findings }
 }
 
 async function inspectRecord(dns: DomainDns, record: DnsRecord, inspected: InspectedDomain): Promise<RecordFinding> {
@@ -138,17 +164,21 @@ async function inspectAlias(dns: DomainDns, record: DnsRecord, name: string): Pr
     : wrong(`the CNAME points to ${target}: it must point to ${record.value}`)
 }
 
-async function inspectDmarc(dns: DomainDns, { name }: ExpectedRecord): Promise<RecordFinding> {
+async function inspectDmarc(dns: DomainDns, expected: ExpectedRecord): Promise<RecordFinding> {
+  const { name, owner, service } = expected
   const answer = await dns.txt(name)
   if (answer.kind === 'failed') return unknown(answer.reason)
   const finding = checkDmarcRecord(answer.records)
+  const tags = readDmarcRecord(answer.records)
+  if (tags !== null) return ok(finding.message, await adviseReports(dns, { tags, domain: owner.domain, service }))
   const parent = getDomain(name.slice('_dmarc.'.length))
   if (finding.status !== 'missing' || parent === null || name === `_dmarc.${parent}`) return finding
   // RFC 7489 6.6.3: without a record of its own, a subdomain has the policy of the organisation
   const above = await dns.txt(`_dmarc.${parent}`)
-  return above.kind === 'answered' && checkDmarcRecord(above.records).status === 'ok'
-    ? ok(`the DMARC policy of ${parent} applies`)
-    : finding
+  const inherited = above.kind === 'answered' ? readDmarcRecord(above.records) : null
+  if (inherited === null) return finding
+  const advice = await adviseReports(dns, { tags: inherited, domain: parent, service })
+  return ok(`the DMARC policy of ${parent} applies`, advice)
 }
 
 async function inspectMx(dns: DomainDns, { record, name }: ExpectedRecord): Promise<RecordFinding> {

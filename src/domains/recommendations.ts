@@ -16,6 +16,7 @@ export function recommendationsOf({ domain, status, isTrusted, mailFromStatus, c
   return [
     ...(mailFromStatus === 'verified' ? [] : [recommendMailFrom(domain)]),
     ...(hasNoNextName ? [RECOMMEND_CNAMES] : []),
+    ...(checks ?? []).flatMap(({ advice }) => advice ?? []),
     ...(hasNoDmarc ? [`Publish the DMARC record _dmarc.${domain}: large receivers require it of bulk senders.`] : []),
   ]
 }

@@ -6,10 +6,12 @@ export type RecordFindingStatus = 'ok' | 'missing' | 'wrong' | 'unknown'
 export interface RecordFinding {
   readonly status: RecordFindingStatus
   readonly message: string
+  /** Of a record that is right: what would make it better. */
+  readonly advice?: string
 }
 
-export function ok(message: string): RecordFinding {
-  return { status: 'ok', message }
+export function ok(message: string, advice?: string): RecordFinding {
+  return { status: 'ok', message, ...(advice === undefined ? {} : { advice }) }
 }
 
 export function missing(message: string): RecordFinding {

@@ -8,6 +8,7 @@ const SERVICE = {
   bounceDomain: 'bounces.mail.example.net',
   serverName: 'mail.example.net',
   trackingHost: 'app.example.net',
+  dmarcReports: 'dmarc-reports@bounces.mail.example.net',
 }
 
 const key = (selector: string, state: KeyState, algorithm: DkimKeyRow['algorithm'] = 'rsa-sha256'): DkimKeyRow => ({
@@ -25,6 +26,7 @@ const owner = (keys: readonly DkimKeyRow[], dkimZone: string | null = null): Dom
   domain: 'example.com',
   dkimZone,
   keys,
+  bimi: null,
 })
 
 describe('DNS records to publish', () => {
@@ -44,13 +46,33 @@ describe('DNS records to publish', () => {
         ['TXT', 'ms-1._domainkey.example.com', 'v=DKIM1; p=ms-1', undefined, 'dkim', true],
         ['TXT', 'ms-1-ed._domainkey.example.com', 'v=DKIM1; p=ms-1-ed', undefined, 'dkim', false],
         ['TXT', 'example.com', 'v=spf1 include:bounces.mail.example.net ~all', undefined, 'spf', false],
-        ['TXT', '_dmarc.example.com', 'v=DMARC1; p=none', undefined, 'dmarc', false],
+        [
+          'TXT',
+          '_dmarc.example.com',
+          'v=DMARC1; p=none; rua=mailto:dmarc-reports@bounces.mail.example.net',
+          undefined,
+          'dmarc',
+          false,
+        ],
         ['MX', 'bounce.example.com', 'mail.example.net', 10, 'mail_from', false],
         ['TXT', 'bounce.example.com', 'v=spf1 include:bounces.mail.example.net ~all', undefined, 'mail_from', false],
         ['CNAME', 'track.example.com', 'app.example.net', undefined, 'tracking', false],
       ],
     )
     for (const { description } of records) assert.match(description, /^[A-Z].+\.$/)
+  })
+
+  it('include BIMI once its owner has set a logo', () => {
+    const files = { logoUrl: 'https://cdn.example.com/logo.svg', certificateUrl: 'https://cdn.example.com/vmc.pem' }
+    const values = [files, { ...files, certificateUrl: null }].map((bimi) =>
+      domainRecords({ ...owner([]), bimi }, SERVICE)
+        .filter(({ purpose }) => purpose === 'bimi')
+        .map(({ name, value }) => `${name} ${value}`),
+    )
+    assert.deepEqual(values.flat(), [
+      'default._bimi.example.com v=BIMI1; l=https://cdn.example.com/logo.svg; a=https://cdn.example.com/vmc.pem;',
+      'default._bimi.example.com v=BIMI1; l=https://cdn.example.com/logo.svg;',
+    ])
   })
 
   it('include the next and the previous key, but no removable one', () => {

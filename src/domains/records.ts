@@ -6,10 +6,11 @@
 import { isIP } from 'node:net'
 import type { Config } from '#config/load.ts'
 import { SANDBOX_MX } from '#src/sandbox/sandbox-host.ts'
+import { bimiName, bimiRecordValue, type BimiFiles } from './bimi-record.ts'
 import { delegatedNames, type DelegatedName } from './delegated-names.ts'
 import { RETIRED_MS, type DkimKeyRow, type KeyState } from './key-state.ts'
 
-export type RecordPurpose = 'dkim' | 'spf' | 'dmarc' | 'mail_from' | 'tracking' | 'return_path'
+export type RecordPurpose = 'dkim' | 'spf' | 'dmarc' | 'mail_from' | 'tracking' | 'bimi' | 'return_path'
 
 export interface DnsRecord {
   readonly type: 'TXT' | 'MX' | 'CNAME'
@@ -30,7 +31,12 @@ export interface ServiceHosts {
   readonly serverName: string
   /** Target of customers' tracking names; null if the tracking host is not public. */
   readonly trackingHost: string | null
+  /** Receives DMARC reports. */
+  readonly dmarcReports: string
 }
+
+/** The local part of the address for DMARC reports, at the bounce domain. */
+export const DMARC_REPORT_LOCAL = 'dmarc-reports'
 
 export function serviceHostsOf(
   config: Pick<Config, 'bounceDomain' | 'serverName' | 'trackingUrl' | 'isSandbox'>,
@@ -38,7 +44,9 @@ export function serviceHostsOf(
   const { hostname } = new URL(config.trackingUrl)
   const isPublic = hostname.includes('.') && isIP(hostname) === 0 && !hostname.startsWith('[')
   const serverName = config.isSandbox ? SANDBOX_MX : config.serverName
-  return { bounceDomain: config.bounceDomain, serverName, trackingHost: isPublic ? hostname : null }
+  const { bounceDomain } = config
+  const dmarcReports = `${DMARC_REPORT_LOCAL}@${bounceDomain}`
+  return { bounceDomain, serverName, trackingHost: isPublic ? hostname : null, dmarcReports }
 }
 
 export function dkimName(selector: string, domain: string): string {
@@ -68,11 +76,13 @@ export interface DomainWithKeys {
   /** The operator's zone to which its DKIM names point; null: they are TXT records. */
   readonly dkimZone: string | null
   readonly keys: readonly DkimKeyRow[]
+  /** The files of its BIMI record; null: the owner has set none. */
+  readonly bimi: BimiFiles | null
 }
 
 /** Records in the zone of the sending domain. */
 export function domainRecords(owner: DomainWithKeys, service: ServiceHosts): DnsRecord[] {
-  const { domain, keys } = owner
+  const { domain, keys, bimi } = owner
   return [
     ...keys
       .filter(({ state, target }) => target === null && state !== 'removable')
@@ -91,11 +101,12 @@ export function domainRecords(owner: DomainWithKeys, service: ServiceHosts): Dns
     {
       type: 'TXT',
       name: `_dmarc.${domain}`,
-      value: 'v=DMARC1; p=none',
+      value: `v=DMARC1; p=none; rua=mailto:${service.dmarcReports}`,
       purpose: 'dmarc',
       isRequired: false,
       description:
-        'DMARC: what receivers do with mail that fails authentication. Large receivers require it of bulk senders.',
+        'DMARC: what receivers do with mail that fails authentication, and where they report it. ' +
+        'Large receivers require it of bulk senders.',
     },
     ...mailFromRecords(domain, service),
     ...(service.trackingHost === null
@@ -110,7 +121,19 @@ export function domainRecords(owner: DomainWithKeys, service: ServiceHosts): Dns
             description: 'Tracking: links and open pixels in your mail use your own name.',
           } as const,
         ]),
+    ...(bimi === null ? [] : [bimiRecord(domain, bimi)]),
   ]
+}
+
+function bimiRecord(domain: string, files: BimiFiles): DnsRecord {
+  return {
+    type: 'TXT',
+    name: bimiName(domain),
+    value: bimiRecordValue(files),
+    purpose: 'bimi',
+    isRequired: false,
+    description: 'BIMI: the logo that receivers may show beside your mail.',
+  }
 }
 
 /** Records of keys that were replaced long ago; the owner may delete them from the zone. */

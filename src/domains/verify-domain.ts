@@ -3,6 +3,7 @@
  * transaction; if the process dies in between, the check is lost and comes again.
  */
 import type { Context } from '#src/context.ts'
+import { createHttpClient } from '#src/net/http-client.ts'
 import type { CommitNotifications } from '#src/queue/notifications.ts'
 import type { Domain } from './domains.ts'
 import type { DomainDns } from './domain-dns.ts'
@@ -26,7 +27,10 @@ export async function verifyDomain(
   domain: Domain,
 ): Promise<Verification> {
   const startedAt = ctx.clock.now()
-  const checks = await inspectDomain(dns, domain, serviceHostsOf(ctx.config))
+  const http = createHttpClient(ctx.config)
+  const checks = await inspectDomain({ dns, http, nowMs: startedAt }, domain, serviceHostsOf(ctx.config)).finally(() =>
+    http.close(),
+  )
   const {
     proof,
     notifications,

@@ -8,7 +8,7 @@ import type { Clock } from '#src/platform/clock.ts'
 import { createCheckDeps, type CheckDeps } from '#src/egress/source-checks.ts'
 import type { CertificateStatus } from '#src/certificates/certificate-store.ts'
 import { checkRequestedCertificates, checkSmtpCertificate, checkWebCertificates } from './certificates.ts'
-import { checkBounceMx, checkBounceSpf, checkDmarc } from './dns-checks.ts'
+import { checkBounceMx, checkBounceSpf, checkDmarc, checkReportAuthorization } from './dns-checks.ts'
 import { type LiveFinding, skipped, unknown } from './finding.ts'
 import { checkOwnAddress, checkPortOut, findOwnAddresses } from './own-address.ts'
 import { checkPublicUrls } from './public-urls.ts'
@@ -60,6 +60,11 @@ export const LIVE_CHECKS = {
   },
   'bounce domain DMARC': {
     run: ({ config, deps }) => checkDmarc(config, deps.dns),
+    holds: false,
+    anchor: '4-publish-the-records-of-the-bounce-domain',
+  },
+  'DMARC reports': {
+    run: ({ config, deps }) => checkReportAuthorization(config, deps.dns),
     holds: false,
     anchor: '4-publish-the-records-of-the-bounce-domain',
   },

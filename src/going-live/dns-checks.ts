@@ -6,6 +6,7 @@ import { getDomain } from 'tldts'
 import type { Config } from '#config/load.ts'
 import { checkDmarcRecord } from '#src/domains/dmarc-record.ts'
 import type { DomainDns } from '#src/domains/domain-dns.ts'
+import { findReportAuthorization, reportAuthorizationName } from '#src/domains/dmarc-report-address.ts'
 import { inspectSpf } from '#src/domains/spf-evaluation.ts'
 import { failed, type LiveFinding, ok, unknown, warning } from './finding.ts'
 
@@ -62,3 +63,18 @@ export async function checkDmarc({ bounceDomain }: BounceSettings, dns: DomainDn
     `publish _dmarc.${registered} TXT "v=DMARC1; p=none", and a stricter policy later`,
   )
 }
+
+/** RFC 7489 7.1: receivers report about a customer's domain to this one only if it agrees, for all or for each. */
+export async function checkReportAuthorization({ bounceDomain }: BounceSettings, dns: DomainDns): Promise<LiveFinding> {
+  const all = reportAuthorizationName('*', bounceDomain)
+  const found = await findReportAuthorization(dns, ANY_DOMAIN, bounceDomain)
+  if (found === 'unknown') return unknown(`${all}: DNS did not answer`)
+  if (found !== 'missing') return ok(`${all}: receivers may send DMARC reports about the domains of customers`)
+  return warning(
+    `${all} has no DMARC record: receivers send no reports about the domains of customers to ${bounceDomain}`,
+    `publish ${all} TXT "v=DMARC1"`,
+  )
+}
+
+/** A name that only a wildcard covers. */
+const ANY_DOMAIN = 'report-check.example'

@@ -25,6 +25,7 @@ export async function createLiveZone(dns: TestDns): Promise<Zone> {
     [LIVE_HOST]: { A: ['127.0.0.1', ...ofFamily(false)], AAAA: ofFamily(true) },
     [LIVE_BOUNCES]: { MX: [[10, LIVE_HOST]], TXT: [`v=spf1 a:${LIVE_HOST} -all`] },
     '_dmarc.sender.example': { TXT: ['v=DMARC1; p=none'] },
+    [`report-check.example._report._dmarc.${LIVE_BOUNCES}`]: { TXT: ['v=DMARC1'] },
     [OUT_HOST]: { A: ofFamily(false), AAAA: ofFamily(true) },
     [WEB_HOST]: { A: ['127.0.0.1'] },
     [PROBE]: { A: ['127.0.0.1'] },

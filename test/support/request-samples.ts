@@ -209,6 +209,7 @@ export const REQUEST_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
   ...DOMAIN_SAMPLES,
   'delete-domain': [byId('domain')],
   'rotate-dkim': [byId('domain')],
+  'set-bimi': [byId('domain', { body: { logo_url: 'https://www.example.com/logo.svg' } })],
   'create-domain-key': [
     ...['custom_domain_id', 'domain_id'].map((field): MakeSample => ({ domain }) => ({
       body: { name: 'K', [field]: domain },

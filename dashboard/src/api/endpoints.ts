@@ -3272,7 +3272,7 @@ export type DnsRecord = {
   /** the preference of an MX record */
   readonly priority: number | null
   /** what the record is for */
-  readonly purpose: "dkim" | "spf" | "dmarc" | "mail_from" | "tracking"
+  readonly purpose: "dkim" | "spf" | "dmarc" | "mail_from" | "tracking" | "bimi"
   /** a description, for people */
   readonly description: string
   /** true: the domain is verified only with this record */
@@ -3314,6 +3314,8 @@ export type Domain = {
     /** the value of the record */
     readonly value: string
   }[]
+  /** whether receivers may show a logo beside the mail (BIMI) */
+  readonly bimi: DomainBimi
   /** the DKIM keys, also those that wait or are retired */
   readonly dkim_keys: readonly DkimKey[]
   /** what to publish besides the required records, such as MAIL FROM; empty: nothing */
@@ -3350,6 +3352,26 @@ export type DomainAnswer = {
     /** the result in words, for people */
     readonly message: string
   }[]
+}
+
+export type DomainBimi = {
+  /** the logo that the proposed record names; null: none is set */
+  readonly logo_url: string | null
+  /** the mark certificate (VMC or CMC) that the proposed record names; null: none is set */
+  readonly certificate_url: string | null
+  /** ok: receivers that support BIMI may show the logo; pending before the first check */
+  readonly status: "ok" | "missing" | "wrong" | "unknown" | "pending"
+  /** what was found, the gravest first */
+  readonly findings: readonly ({
+    /** what was checked */
+    readonly subject: "record" | "dmarc" | "logo" | "certificate"
+    /** unknown: it could not be checked */
+    readonly status: "ok" | "missing" | "wrong" | "unknown"
+    /** what the last check found */
+    readonly message: string
+    /** what to do; null: nothing */
+    readonly next: string | null
+  })[]
 }
 
 export type DryRun = {
@@ -7896,6 +7918,13 @@ export type Session = {
   readonly expires_at: string
 }
 
+export type SetBimiBody = {
+  /** https URL of the logo, an SVG Tiny PS file; null or absent: no BIMI record */
+  readonly logo_url?: string | null
+  /** https URL of the mark certificate (VMC or CMC) in PEM; null or absent: none */
+  readonly certificate_url?: string | null
+}
+
 export type SetLogoBody = {
   /** a PNG, JPEG or GIF image, up to 200 KB and 2000 by 1000 pixels; SVG is not accepted */
   readonly content_base64: string
@@ -10479,6 +10508,19 @@ export const rotateDkim: Endpoint<{
   }, DomainAnswer> = {
   method: 'POST',
   path: '/api/v1/public/domains/rotate-dkim/{id}',
+  scope: 'workspace',
+}
+
+/** Set the logo and the mark certificate of the BIMI record of a sending domain. */
+export const setBimi: Endpoint<{
+    readonly params: {
+      /** the id of the object, from the list or from the response that created it */
+      readonly id: string
+    }
+    readonly body?: SetBimiBody
+  }, DomainAnswer> = {
+  method: 'POST',
+  path: '/api/v1/public/domains/set-bimi/{id}',
   scope: 'workspace',
 }
 

@@ -8,6 +8,7 @@ import { DnsRecord } from '#dashboard/src/ui/dns-record.tsx'
 import { KeyValueList } from '#dashboard/src/ui/key-value-list.tsx'
 import { Section } from '#dashboard/src/ui/section.tsx'
 import { DateTime, RelativeTime } from '#dashboard/src/ui/times.tsx'
+import { BimiSection } from './bimi-section.tsx'
 import { PartStatus, recordTone } from './domain-status.tsx'
 import { groupRecords, toZoneFile, type RecordGroup } from './record-groups.ts'
 
@@ -26,9 +27,10 @@ export function DomainRecords({ domain }: { readonly domain: Domain }): ReactNod
           </ul>
         </Callout>
       )}
-      {groupRecords(records).map((group) => (
+      {groupRecords(records.filter(({ purpose }) => purpose !== 'bimi')).map((group) => (
         <RecordSection key={group.purpose} group={group} domain={domain} />
       ))}
+      <BimiSection domain={domain} />
       {superfluous.length > 0 && (
         <Section title={domains.superfluous} description={domains.superfluousText}>
           <div className="flex flex-col gap-3">

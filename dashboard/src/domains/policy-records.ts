@@ -1,6 +1,6 @@
 /** Records of policies that the owner of a domain may publish besides those for sending. */
 
-export type Policy = 'bimi' | 'tlsRpt' | 'mtaSts'
+export type Policy = 'tlsRpt' | 'mtaSts'
 
 export interface PolicyRecord {
   readonly type: 'TXT'
@@ -14,14 +14,6 @@ export function policyRecords(
 ): { readonly policy: Policy; readonly records: readonly PolicyRecord[] }[] {
   const txt = (name: string, value: string): PolicyRecord[] => [{ type: 'TXT', name: `${name}.${domain}`, value }]
   return [
-    // BIMI: draft-brand-indicators-for-message-identification
-    {
-      policy: 'bimi',
-      records: txt(
-        'default._bimi',
-        `v=BIMI1; l=https://www.${domain}/logo.svg; a=https://www.${domain}/mark-certificate.pem`,
-      ),
-    },
     // RFC 8460 section 3
     { policy: 'tlsRpt', records: txt('_smtp._tls', `v=TLSRPTv1; rua=mailto:tls-reports@${domain}`) },
     // RFC 8461 section 3.1

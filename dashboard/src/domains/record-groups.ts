@@ -8,7 +8,7 @@ export interface RecordGroup {
   readonly found: number
 }
 
-const ORDER: readonly DnsRecord['purpose'][] = ['dkim', 'mail_from', 'dmarc', 'spf', 'tracking']
+const ORDER: readonly DnsRecord['purpose'][] = ['dkim', 'mail_from', 'dmarc', 'spf', 'tracking', 'bimi']
 
 export function groupRecords(records: readonly DnsRecord[]): RecordGroup[] {
   return ORDER.map((purpose) => {

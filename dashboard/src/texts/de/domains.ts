@@ -84,6 +84,29 @@ export const domains: Texts['domains'] = {
       text: 'Für Empfänger, die die From-Domain prüfen. Gibt es schon einen SPF-Eintrag, ergänzen Sie dort das include.',
     },
     tracking: { title: 'Tracking', text: 'Ihr eigener Name in Links, die Klicks zählen, und beim Öffnungs-Tracking.' },
+    bimi: {
+      title: 'BIMI: Ihr Logo im Posteingang',
+      text: 'Einige Postfachanbieter zeigen Ihr Logo neben Ihren E-Mails.',
+    },
+  },
+  bimi: {
+    setUp: 'Einrichten',
+    change: 'Dateien ändern',
+    save: 'Speichern',
+    optional: 'Optional',
+    needs: [
+      'Eine DMARC-Richtlinie quarantine oder reject für alle Ihre E-Mails.',
+      'Ihr Logo als SVG Tiny PS unter einer https-Adresse, höchstens 32 KB.',
+      'Für Gmail und Apple Mail: ein Markenzertifikat (VMC oder CMC).',
+    ],
+    findings: 'Ergebnisse der letzten Prüfung',
+    subjects: { record: 'Eintrag', dmarc: 'DMARC-Richtlinie', logo: 'Logo', certificate: 'Markenzertifikat' },
+    status: { ok: 'In Ordnung', missing: 'Fehlt', wrong: 'Falsch', unknown: 'Nicht geprüft' },
+    dialogText: 'Der Eintrag nennt diese Dateien. Sie werden nach dem Speichern abgerufen und geprüft.',
+    logo: 'Logo',
+    logoHint: 'https-URL einer Datei in SVG Tiny PS. Lassen Sie das Feld leer, um den Eintrag zu entfernen.',
+    certificate: 'Markenzertifikat',
+    certificateHint: 'https-URL eines VMC oder CMC in PEM, mit seiner Kette. Optional.',
   },
   superfluous: 'Einträge, die Sie entfernen können',
   superfluousText: 'Sie gehören zu ersetzten DKIM-Schlüsseln, die nichts mehr signieren.',
@@ -143,15 +166,6 @@ export const domains: Texts['domains'] = {
   ],
   example: 'Beispiel: Ersetzen Sie die Adressen durch Ihre eigenen',
   policies: {
-    bimi: {
-      title: 'BIMI: Ihr Logo im Posteingang',
-      text: 'Einige Postfachanbieter zeigen Ihr Logo neben Ihren E-Mails.',
-      needs: [
-        'Eine DMARC-Richtlinie quarantine oder reject für alle Ihre E-Mails.',
-        'Ihr Logo als SVG Tiny PS unter einer https-Adresse.',
-        'Für Gmail und Apple Mail: ein Markenzertifikat (VMC oder CMC) im Feld a.',
-      ],
-    },
     tlsRpt: {
       title: 'TLS-RPT: Berichte über die Verschlüsselung eingehender E-Mails',
       text: 'Andere Server berichten täglich, wenn sie Ihren Postfächern nicht über TLS zustellen konnten.',

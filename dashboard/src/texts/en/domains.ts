@@ -82,6 +82,29 @@ export const domains = {
       text: 'For receivers that check the From domain. If the domain has an SPF record already, add the include to it.',
     },
     tracking: { title: 'Tracking', text: 'Your own name in links that count clicks, and in open tracking.' },
+    bimi: {
+      title: 'BIMI: your logo in inboxes',
+      text: 'Some mailbox providers show your logo beside your mail.',
+    },
+  },
+  bimi: {
+    setUp: 'Set up',
+    change: 'Change files',
+    save: 'Save',
+    optional: 'Optional',
+    needs: [
+      'A DMARC policy of quarantine or reject for all of your mail.',
+      'Your logo as SVG Tiny PS at an https address, at most 32 KB.',
+      'For Gmail and Apple Mail: a mark certificate (VMC or CMC).',
+    ],
+    findings: 'Findings of the last check',
+    subjects: { record: 'Record', dmarc: 'DMARC policy', logo: 'Logo', certificate: 'Mark certificate' },
+    status: { ok: 'OK', missing: 'Missing', wrong: 'Wrong', unknown: 'Not checked' },
+    dialogText: 'The record names these files. They are fetched and checked as soon as you save.',
+    logo: 'Logo',
+    logoHint: 'https URL of an SVG Tiny PS file. Leave it empty to remove the record.',
+    certificate: 'Mark certificate',
+    certificateHint: 'https URL of a VMC or CMC in PEM, with its chain. Optional.',
   },
   superfluous: 'Records you can remove',
   superfluousText: 'They belong to replaced DKIM keys that sign nothing any more.',
@@ -138,15 +161,6 @@ export const domains = {
   ],
   example: 'Example: replace the addresses with yours',
   policies: {
-    bimi: {
-      title: 'BIMI: your logo in inboxes',
-      text: 'Some mailbox providers show your logo beside your mail.',
-      needs: [
-        'A DMARC policy of quarantine or reject for all of your mail.',
-        'Your logo as SVG Tiny PS at an https address.',
-        'For Gmail and Apple Mail: a mark certificate (VMC or CMC) in the tag a.',
-      ],
-    },
     tlsRpt: {
       title: 'TLS-RPT: reports about encryption of mail to you',
       text: 'Other servers report daily if they could not deliver to your mailboxes over TLS.',
