@@ -86,7 +86,7 @@ function Invitations(): ReactNode {
             getRowId={({ id }) => id}
             hasMore={list.hasMore}
             onEndReached={list.loadMore}
-            empty={<p className="text-muted">{texts.noInvitations}</p>}
+            empty={<p className="px-4 py-3 text-muted">{texts.noInvitations}</p>}
             error={list.query.error === null ? null : <FailedQuery query={list.query} title={texts.failed} />}
           />
         </Card>

@@ -56,6 +56,30 @@ export function toColumnDefs<Row extends object>(columns: readonly DataColumn<Ro
   }))
 }
 
+/** What fixed columns may take of a narrow table together, in percent: the others need room for a name. */
+const FIXED_SHARE = 55
+/** What the first column has at least, if there is so much. */
+const NAME_REM = 12
+const REM = /^([\d.]+)rem$/
+
+/**
+ * The CSS width of each column. In a table too narrow for them, columns with a width in rem shrink in proportion, and the
+ * first one keeps room for a name. Columns that a narrow table hides do not count.
+ */
+export function columnWidths<Row>(columns: readonly DataColumn<Row>[]): (string | undefined)[] {
+  const remOf = ({ width = '' }: DataColumn<Row>): number => Number(REM.exec(width)?.[1] ?? 0)
+  const shown = columns.filter(({ priority = 1 }) => priority === 1)
+  const total = shown.reduce((sum, column) => sum + remOf(column), 0)
+  const canShrink = shown.some((column) => remOf(column) === 0)
+  return columns.map((column) => {
+    const rem = remOf(column)
+    if (column === columns[0] && column.width?.endsWith('%') === true)
+      return `max(${column.width}, min(${100 - FIXED_SHARE}cqw, ${NAME_REM}rem))`
+    if (!canShrink || rem === 0 || (column.priority ?? 1) !== 1) return column.width
+    return `min(${column.width}, ${((rem / total) * FIXED_SHARE).toFixed(1)}cqw)`
+  })
+}
+
 const HIDDEN = { 1: '', 2: 'hidden @xl:table-cell', 3: 'hidden @4xl:table-cell' }
 
 /** Classes of the cells of a column. */

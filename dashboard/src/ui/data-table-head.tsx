@@ -1,23 +1,24 @@
 import { ArrowDown, ArrowUp, ChevronsUpDown } from 'lucide-react'
 import { Checkbox } from './checkbox.tsx'
 import { cx } from './class-names.ts'
-import { columnClass, type DataColumn, type TableSort } from './data-table-columns.ts'
+import { columnClass, columnWidths, type DataColumn, type TableSort } from './data-table-columns.ts'
 import { useUiTexts } from './ui-texts.ts'
 
 interface HeadCellProps<Row> {
   column: DataColumn<Row>
+  width: string | undefined
   sort: TableSort | null
   onSort: (columnId: string) => void
 }
 
-function HeadCell<Row>({ column, sort, onSort }: HeadCellProps<Row>) {
+function HeadCell<Row>({ column, width, sort, onSort }: HeadCellProps<Row>) {
   const isSortable = column.isSortable === true || column.sortValue !== undefined
   const isSorted = sort?.columnId === column.id
   const Icon = !isSorted ? ChevronsUpDown : sort.isDescending ? ArrowDown : ArrowUp
   return (
     <th
       scope="col"
-      style={column.width === undefined ? undefined : { width: column.width }}
+      style={width === undefined ? undefined : { width }}
       aria-sort={isSorted ? (sort.isDescending ? 'descending' : 'ascending') : undefined}
       className={cx('h-9 px-3 text-xs font-medium text-muted', columnClass(column))}
     >
@@ -44,7 +45,7 @@ function HeadCell<Row>({ column, sort, onSort }: HeadCellProps<Row>) {
   )
 }
 
-export interface DataTableHeadProps<Row> extends Omit<HeadCellProps<Row>, 'column'> {
+export interface DataTableHeadProps<Row> extends Omit<HeadCellProps<Row>, 'column' | 'width'> {
   columns: readonly DataColumn<Row>[]
   selection: { isAll: boolean; isSome: boolean; onToggleAll: (isSelected: boolean) => void } | null
   isInBox: boolean
@@ -53,6 +54,7 @@ export interface DataTableHeadProps<Row> extends Omit<HeadCellProps<Row>, 'colum
 /** The head of a DataTable; it stays visible while the rows scroll. */
 export function DataTableHead<Row>({ columns, sort, onSort, selection, isInBox }: DataTableHeadProps<Row>) {
   const texts = useUiTexts()
+  const widths = columnWidths(columns)
   return (
     <thead
       className={cx(
@@ -72,8 +74,8 @@ export function DataTableHead<Row>({ columns, sort, onSort, selection, isInBox }
             />
           </th>
         )}
-        {columns.map((column) => (
-          <HeadCell key={column.id} column={column} sort={sort} onSort={onSort} />
+        {columns.map((column, i) => (
+          <HeadCell key={column.id} column={column} width={widths[i]} sort={sort} onSort={onSort} />
         ))}
       </tr>
     </thead>
