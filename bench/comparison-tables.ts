@@ -2,7 +2,7 @@
 import type { Measurement } from '#bench/harness/contender.ts'
 import type { ServerComparison } from '#bench/scenarios/compare.ts'
 import { PROCESSES, formatRange, formatTable } from './table.ts'
-import { rateRatios } from './target-values.ts'
+import { rateRatios, signaturesOf } from './target-values.ts'
 
 /** When other processes use a larger share of the CPU than this, the rates are not reliable. */
 const OTHER_CPU_LIMIT = 0.05
@@ -10,9 +10,17 @@ const OTHER_CPU_LIMIT = 0.05
 export function throughputTable(compared: readonly ServerComparison[]): string {
   const others = ['Haraka', 'Postfix'].filter((name) => rateRatios(compared, name) !== null)
   return formatTable([
-    ['', 'delivered/s', 'CPU ms a message', 'other CPU', ...others.map((name) => `times ${name}`)],
+    [
+      '',
+      'delivered/s',
+      'CPU ms a message',
+      'in signatures',
+      'load and sink',
+      'other CPU',
+      ...others.map((name) => `times ${name}`),
+    ],
     ...compared.map(({ name, describe: text, runs }) => [
-      `${name} (${text})`,
+      text === '' ? name : `${name} (${text})`,
       formatRange(
         runs.map(({ deliveredRate }) => deliveredRate),
         0,
@@ -23,6 +31,11 @@ export function throughputTable(compared: readonly ServerComparison[]): string {
             runs.map(({ cpuMs }) => cpuMs['server'] ?? 0),
             2,
           ),
+      name === 'no server' ? '' : formatRange(runs.map(signaturesOf), 1),
+      formatRange(
+        runs.map(({ cpuMs }) => (cpuMs['load'] ?? 0) + (cpuMs['sink'] ?? 0)),
+        2,
+      ),
       `${formatRange(
         runs.map(({ otherCpuShare }) => otherCpuShare * 100),
         0,
@@ -51,6 +64,35 @@ export function processTable(compared: readonly ServerComparison[]): string {
     ),
   ])
 }
+
+/** CPU milliseconds a message of Mailstead's processes by kind of thread, and one signature. */
+export function threadTable(compared: readonly ServerComparison[]): string {
+  const rows = compared.filter(({ name }) => name.startsWith('Mailstead'))
+  if (rows.length === 0) return ''
+  return formatTable([
+    ['CPU ms a message', 'process', 'main thread', 'pool (signatures)', 'V8 helpers', 'other threads', 'a signature'],
+    ...rows.flatMap(({ name, runs }) =>
+      NODE_PROCESSES.filter((process) => process in (runs[0]?.threadMs ?? {})).map((process, index) => [
+        index === 0 ? name : '',
+        process,
+        ...(['main', 'pool', 'v8', 'other'] as const).map((kind) =>
+          formatRange(
+            runs.map(({ threadMs }) => threadMs[process]?.[kind] ?? 0),
+            3,
+          ),
+        ),
+        index === 0
+          ? formatRange(
+              runs.map(({ signatureMs }) => signatureMs),
+              3,
+            )
+          : '',
+      ]),
+    ),
+  ])
+}
+
+const NODE_PROCESSES = ['api', 'submission', 'mta', 'worker']
 
 function processNames(runs: readonly Measurement[]): string[] {
   const names = Object.keys(runs[0]?.cpuMs ?? {}).filter((name) => name !== 'server')

@@ -18,8 +18,8 @@ import { describeMachine } from '#bench/harness/machine.ts'
 import { asContender, type Mailstead, openMailstead } from '#bench/harness/mailstead.ts'
 import type { BenchOptions, Scenario } from '#bench/harness/options.ts'
 import { openDirect } from '#bench/references/direct.ts'
-import { openHaraka } from '#bench/references/haraka.ts'
-import { missingForPostfix, openPostfix } from '#bench/references/postfix.ts'
+import { openHarakas } from '#bench/references/haraka.ts'
+import { missingForPostfix, openPostfixes } from '#bench/references/postfix.ts'
 import { startRemote } from '#bench/harness/remote.ts'
 import { writeReport } from './report.ts'
 import type { BenchResults } from './results.ts'
@@ -27,7 +27,7 @@ import { runApi } from '#bench/scenarios/api.ts'
 import { runAutomations } from '#bench/scenarios/automations.ts'
 import { runBacklog } from '#bench/scenarios/backlog.ts'
 import { runCampaign } from '#bench/scenarios/campaign.ts'
-import { compareServers, type ServerRun } from '#bench/scenarios/compare.ts'
+import { chooseFastest, compareServers, rowsOf, type ServerRun } from '#bench/scenarios/compare.ts'
 import { runContacts } from '#bench/scenarios/contacts.ts'
 import { runDepth } from '#bench/scenarios/depth.ts'
 import { runImport } from '#bench/scenarios/import.ts'
@@ -101,7 +101,9 @@ async function runScenarios(
   const profileDir = options.isProfiled ? join(OUT_DIR, `${stamp}-profiles`) : null
   let mailstead: Mailstead | null = null
   const openOnce = async (): Promise<Mailstead> => (mailstead ??= await openMailstead(manager, profileDir, say))
-  const runners = listRunners(bench, results, openOnce)
+  let chosen: Promise<Contender[]> | null = null
+  const chooseOnce = (): Promise<Contender[]> => (chosen ??= chooseFastest(bench, bench.references, bench.mix))
+  const runners = listRunners(bench, results, { openOnce, chooseOnce })
   for (const scenario of options.scenarios) {
     say(`${scenario}:`)
     await runners[scenario]().catch((error: unknown) => {
@@ -112,20 +114,25 @@ async function runScenarios(
   return { results, failures }
 }
 
+/** Each is opened, or chosen, when the first scenario needs it. */
+interface Servers {
+  readonly openOnce: () => Promise<Mailstead>
+  readonly chooseOnce: () => Promise<Contender[]>
+}
 type Runners = Readonly<Record<Scenario, () => Promise<void>>>
 
 /** One function per scenario; it stores its result in `results`. The first that needs Mailstead starts it. */
-function listRunners(bench: Bench, results: Mutable<BenchResults>, openOnce: () => Promise<Mailstead>): Runners {
+function listRunners(bench: Bench, results: Mutable<BenchResults>, { openOnce, chooseOnce }: Servers): Runners {
   const withMailstead = async (): Promise<Bench & { mailstead: Mailstead }> => ({
     ...bench,
     mailstead: await openOnce(),
   })
   return {
     e2e: async () => {
-      results.e2e = await runE2e(bench, await openOnce())
+      results.e2e = await runE2e(bench, await openOnce(), await chooseOnce())
     },
     smtp: async () => {
-      results.smtp = await runSmtp(bench, await openOnce())
+      results.smtp = await runSmtp(bench, await openOnce(), await chooseOnce())
     },
     latency: async () => {
       results.latency = await runLatency(await withMailstead())
@@ -161,31 +168,39 @@ function listRunners(bench: Bench, results: Mutable<BenchResults>, openOnce: () 
       results.streams = await runStreams(await withMailstead())
     },
     references: async () => {
-      results.references = await compareServers(bench, [openDirect(), ...bench.references].map(referenceTurn(bench)))
+      results.references = await compareServers(
+        bench,
+        [openDirect(), ...(await chooseOnce())].map(referenceTurn(bench)),
+      )
     },
   }
 }
 
 /** In every repeat the references run first, then Mailstead. */
-function runE2e(bench: Bench, mailstead: Mailstead): ReturnType<typeof compareServers> {
-  const ours: ServerRun = { contender: asContender(mailstead), messages: bench.sizes.messages }
-  return compareServers(bench, [...bench.references.map(referenceTurn(bench)), ours])
+function runE2e(
+  bench: Bench,
+  mailstead: Mailstead,
+  references: readonly Contender[],
+): ReturnType<typeof compareServers> {
+  const { sizes, mix } = bench
+  const ours: ServerRun = { contender: asContender(mailstead), messages: sizes.messages, mixes: rowsOf(mix) }
+  return compareServers(bench, [...references.map(referenceTurn(bench)), ours])
 }
 
-function referenceTurn({ sizes }: Bench): (contender: Contender) => ServerRun {
-  return (contender) => ({ contender, messages: sizes.referenceMessages })
+function referenceTurn({ sizes, mix }: Bench): (contender: Contender) => ServerRun {
+  return (contender) => ({ contender, messages: sizes.referenceMessages, mixes: [mix] })
 }
 
 async function openBench(
   manager: ProcessManager,
-  { sizes, scenarios, hasReferences }: BenchOptions,
+  { sizes, scenarios, hasReferences, mix }: BenchOptions,
   say: Say,
 ): Promise<Bench> {
   const receiver = await openReceiver(manager)
   const otherReceiver = await openReceiver(manager)
   const isCompared =
     scenarios.includes('references') || ((scenarios.includes('e2e') || scenarios.includes('smtp')) && hasReferences)
-  return { sizes, receiver, otherReceiver, references: isCompared ? await openReferences(manager, say) : [], say }
+  return { mix, sizes, receiver, otherReceiver, references: isCompared ? await openReferences(manager, say) : [], say }
 }
 
 async function openReceiver(manager: ProcessManager): Promise<BenchReceiver> {
@@ -197,13 +212,13 @@ async function openReceiver(manager: ProcessManager): Promise<BenchReceiver> {
 /** The reference servers that can run here. For each other one the reason is printed. */
 async function openReferences(manager: ProcessManager, say: Say): Promise<Bench['references']> {
   const key = generateDkimKey()
-  const haraka = await openHaraka(manager, key, say).catch((error: unknown) => {
+  const haraka = await openHarakas(manager, key, say).catch((error: unknown) => {
     say(`Without Haraka: ${errorText(error)}`)
     return null
   })
   const postfixProblem = missingForPostfix()
   if (postfixProblem !== null) say(`Without Postfix: ${postfixProblem}`)
-  return [...(haraka === null ? [] : [haraka]), ...(postfixProblem === null ? [openPostfix(manager, key)] : [])]
+  return [...(haraka === null ? [] : [haraka]), ...(postfixProblem === null ? [openPostfixes(manager, key)] : [])]
 }
 
 function collectViolations({

@@ -4,7 +4,7 @@
  */
 import type { MachineInfo } from '#bench/harness/machine.ts'
 import type { BenchResults } from './results.ts'
-import { acceptanceTable, otherProcessesNote, processTable, throughputTable } from './comparison-tables.ts'
+import { acceptanceTable, otherProcessesNote, processTable, threadTable, throughputTable } from './comparison-tables.ts'
 import * as tables from './scenario-tables.ts'
 import { formatCount, formatTable } from './table.ts'
 import type { TargetResult } from './targets.ts'
@@ -21,17 +21,18 @@ export function writeReport(machine: MachineInfo, results: BenchResults, targets
 }
 
 function comparisons({ e2e, smtp, references }: BenchResults): string[] {
-  const smtpTitle = 'SMTP in, SMTP out, 4 KB, one mail a connection, DKIM RSA-2048'
+  const smtpTitle = 'SMTP in, SMTP out, one mail a connection, DKIM RSA-2048'
   return [
     ...section(
       e2e,
-      () => 'End to end, 4 KB, one recipient, DKIM RSA-2048',
+      () => 'End to end, one recipient, DKIM RSA-2048',
       throughputTable,
       processTable,
+      threadTable,
       acceptanceTable,
       otherProcessesNote,
     ),
-    ...section(smtp, () => smtpTitle, throughputTable, processTable, otherProcessesNote),
+    ...section(smtp, () => smtpTitle, throughputTable, processTable, threadTable, otherProcessesNote),
     ...section(references, () => 'The references alone', throughputTable, processTable, otherProcessesNote),
   ]
 }

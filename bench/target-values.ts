@@ -1,5 +1,7 @@
 /** Values that the targets read from the results of several rounds, phases or servers. Null: not measured. */
 import { bareRatios } from '#bench/scenarios/api.ts'
+import type { Measurement } from '#bench/harness/contender.ts'
+import type { MailMix } from '#bench/mails/mail-mix.ts'
 import type { ServerComparison } from '#bench/scenarios/compare.ts'
 import type { TrackingRun } from '#bench/scenarios/tracking.ts'
 import { spread } from '#bench/harness/stats.ts'
@@ -14,6 +16,17 @@ export function rateRatios(compared: readonly ServerComparison[] | undefined, re
     const other = theirs[repeat]?.deliveredRate
     return other === undefined ? [] : [run.deliveredRate / other]
   })
+}
+
+/** CPU of all processes of a server for one message, in RSA-2048 signatures of the same run. */
+export function signaturesOf({ cpuMs, signatureMs }: Measurement): number {
+  return (cpuMs['server'] ?? 0) / signatureMs
+}
+
+/** The same as a median of the row of one load; null when it was not measured. */
+export function costInSignatures(compared: readonly ServerComparison[] | undefined, mix: MailMix): number | null {
+  const ours = compared?.find((row) => row.name.startsWith('Mailstead') && row.mix === mix)
+  return ours === undefined || ours.runs.length === 0 ? null : spread(ours.runs.map(signaturesOf)).median
 }
 
 export function medianOf(tracking: BenchResults['tracking'], of: (run: TrackingRun) => number): number | null {

@@ -144,10 +144,11 @@ bin/setup: bin/cli bin/doctor bin/supervisor config src/doctor
 bin/backup: bin/cli bin/supervisor config src/crypto src/operator src/platform src/queue src/stores
 
 # benchmark
-bench/harness: bin/supervisor src/crypto
+bench/mails: src/mime
+bench/harness: bench/mails bin/supervisor src/crypto
 bench/references: bench/harness bin/supervisor
-bench/scenarios: bench/harness bin/supervisor src/crypto src/platform src/tracking
-bench: bench/harness bench/references bench/scenarios bin/supervisor
+bench/scenarios: bench/harness bench/mails bin/supervisor src/crypto src/platform src/tracking
+bench: bench/harness bench/mails bench/references bench/scenarios bin/supervisor
 bench/partitions: bench bench/harness bin/supervisor src/events src/messages src/platform src/queue src/stores
 
 # test support

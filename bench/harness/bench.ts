@@ -2,6 +2,7 @@
  * What every scenario receives: the sizes, the sinks, Mailstead where it is
  * measured, and a function that prints progress. `main.ts` creates it once.
  */
+import type { MailMix } from '#bench/mails/mail-mix.ts'
 import type { Contender } from './contender.ts'
 import type { Mailstead } from './mailstead.ts'
 import type { BenchSizes } from './options.ts'
@@ -13,11 +14,14 @@ export interface BenchReceiver {
 }
 
 export interface Bench {
+  /** The mail of the scenarios that compare servers. */
+  readonly mix: MailMix
   readonly sizes: BenchSizes
   /** Receives the mail of the usual site; `otherReceiver` that of a second one. */
   readonly receiver: BenchReceiver
   readonly otherReceiver: BenchReceiver
-  readonly references: readonly Contender[]
+  /** The configurations of each reference server. */
+  readonly references: readonly (readonly Contender[])[]
   say(line: string): void
 }
 

@@ -10,7 +10,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type ProcessGroups, machineCpuMs, readUsage, resetPeaks, type GroupUsage } from './cpu.ts'
 import { monotonicMs } from './clock.ts'
 import { verifySignature } from './dkim.ts'
-import type { Remote } from './remote.ts'
+import type { MailMix } from '#bench/mails/mail-mix.ts'
+import type { MeasuredSink } from './rate-sink.ts'
+import { measureSignature } from './signature.ts'
+import { readThreads, threadsPerMessage, type ThreadTimes } from './threads.ts'
 import type { ExpectedMessages, SinkLedger } from './sink.ts'
 
 /** The load generator's result. */
@@ -34,7 +37,7 @@ export interface Contender {
   start(sinkPort: number): Promise<ProcessGroups>
   /** The message numbers that the next `send` of `count` messages will use. */
   expect(count: number): ExpectedMessages
-  send(expected: ExpectedMessages): Promise<SendResult>
+  send(expected: ExpectedMessages, mix: MailMix): Promise<SendResult>
   stop(): Promise<void>
 }
 
@@ -49,6 +52,10 @@ export interface Measurement {
   /** CPU milliseconds per message, which is seconds per 1,000; `server` is the sum of its processes. */
   readonly cpuMs: Readonly<Record<string, number>>
   readonly peakMb: Readonly<Record<string, number>>
+  /** CPU milliseconds of one RSA-2048 signature, just before and after the measurement: the unit of other machines. */
+  readonly signatureMs: number
+  /** CPU milliseconds per message of each process by kind of thread. */
+  readonly threadMs: Readonly<Record<string, ThreadTimes>>
   /** Share of the machine's CPU, 0 to 1, that processes outside the benchmark used. */
   readonly otherCpuShare: number
   readonly ledger: Omit<SinkLedger, 'sample'>
@@ -61,23 +68,29 @@ const SETTLE_MS = 500
 /** When no message arrives at the sink for this long, the missing ones count as lost. */
 const STALL_MS = 30_000
 
+export interface MeasuredLoad {
+  readonly count: number
+  readonly mix: MailMix
+}
+
 /** Measures `count` messages on a running contender. */
 export async function measure(
   contender: Contender,
   groups: ProcessGroups,
-  sink: Remote<'sink'>,
-  count: number,
+  sink: MeasuredSink,
+  { count, mix }: MeasuredLoad,
 ): Promise<Measurement> {
+  const signatureBefore = measureSignature()
   const expected = contender.expect(count)
   await sink.begin(expected)
   resetPeaks(groups)
   const measured = { ...groups, sink: sink.pid }
-  const before = readUsage(measured)
+  const [before, threadsBefore] = [readUsage(measured), readThreads(groups)]
   const otherShare = watchOtherProcesses(measured)
-  const sent = await contender.send(expected)
+  const sent = await contender.send(expected, mix)
   await waitForArrivals(sink, count)
   await sleep(SETTLE_MS)
-  const after = readUsage(measured)
+  const [after, threadsAfter] = [readUsage(measured), readThreads(groups)]
   const otherCpuShare = otherShare(sent.loadCpuMs)
   const { sample, ...ledger } = await sink.finish()
   const cpuMs: Record<string, number> = { ...cpuPerMessage(before, after, count), load: sent.loadCpuMs / count }
@@ -89,6 +102,8 @@ export async function measure(
     ...(sent.acceptP99Ms !== undefined && { acceptP99Ms: sent.acceptP99Ms }),
     cpuMs: { server: Object.keys(groups).reduce((sum, name) => sum + (cpuMs[name] ?? 0), 0), ...cpuMs },
     peakMb: peakMemory(after),
+    signatureMs: (signatureBefore + measureSignature()) / 2,
+    threadMs: threadsPerMessage(threadsBefore, threadsAfter, count),
     otherCpuShare,
     ledger,
     violations: await findViolations(contender, expected, { sample, ...ledger }),
@@ -110,7 +125,7 @@ export function watchOtherProcesses(groups: ProcessGroups): (endedCpuMs: number)
 }
 
 /** Resolves when the sink has `count` different messages, or when none has arrived for half a minute. */
-export async function waitForArrivals(sink: Remote<'sink'>, count: number): Promise<void> {
+export async function waitForArrivals(sink: MeasuredSink, count: number): Promise<void> {
   let seen = 0
   for (let changedAt = monotonicMs(); monotonicMs() - changedAt < STALL_MS; await sleep(50)) {
     const now = await sink.progress()
@@ -140,7 +155,7 @@ async function findViolations(
     (violation) => dkimRecords !== null || !violation.includes('signed'),
   )
   const verdict =
-    dkimRecords === null || ledger.distinct === 0 ? null : await verifySignature(ledger.sample, dkimRecords)
+    dkimRecords === null || ledger.sample.length === 0 ? null : await verifySignature(ledger.sample, dkimRecords)
   return [...counted, ...(verdict === null ? [] : [verdict])].map((violation) => `${name}: ${violation}`)
 }
 

@@ -14,7 +14,8 @@ import {
   sendRequest,
   type HttpTarget,
 } from './http-connection.ts'
-import { createTemplate, messageJson } from './sample-message.ts'
+import { type MailMix, mailPool } from '#bench/mails/mail-mix.ts'
+import { createTemplate, sendJson } from '#bench/mails/sample-mail.ts'
 import { monotonicMs } from './clock.ts'
 import { percentile } from './stats.ts'
 
@@ -24,6 +25,8 @@ interface Batch {
   readonly path: string
   readonly sender: string
   readonly site: string
+  /** Default: plain text. */
+  readonly mix?: MailMix
   readonly from: number
   readonly count: number
 }
@@ -197,14 +200,11 @@ async function sendProbe({ http, fill }: MessageConnection, number: number): Pro
   return { number, sentAt, acceptedAt: isAccepted(response) ? monotonicMs() : 0 }
 }
 
-async function openConnections({ target, path, sender, site }: Batch, count: number): Promise<MessageConnection[]> {
-  const request = sendRequest(target, path, messageJson(sender, site))
-  return Promise.all(
-    Array.from({ length: count }, async () => {
-      const template = createTemplate(request)
-      return { http: await openConnection(target.port), fill: (number: number) => template.fill(number) }
-    }),
-  )
+async function openConnections(batch: Batch, count: number): Promise<MessageConnection[]> {
+  const { target, path, sender, site, mix = 'text' } = batch
+  const templates = mailPool(mix).map((mail) => createTemplate(sendRequest(target, path, sendJson(sender, site, mail))))
+  const fill = (number: number): Buffer => templates[number % templates.length]?.fill(number) ?? Buffer.alloc(0)
+  return Promise.all(Array.from({ length: count }, async () => ({ http: await openConnection(target.port), fill })))
 }
 
 function isAccepted({ status }: HttpResponse): boolean {

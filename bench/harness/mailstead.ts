@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { UserError } from '#bin/supervisor/user-error.ts'
+import type { MailMix } from '#bench/mails/mail-mix.ts'
 import { createEncryption, type Encryption } from '#src/crypto/encryption.ts'
 import type { Contender } from './contender.ts'
 import type { ProcessManager, StartedProcess } from './process-manager.ts'
@@ -49,7 +50,7 @@ export interface Mailstead {
   /** Reserves `count` message numbers that are new in this run. Returns the first. */
   reserve(count: number): number
   /** Sends over 50 connections, one request at a time each. Throws UserError when a message is refused. */
-  post(tier: Tier, from: number, count: number, site?: string): Promise<PostResult>
+  post(tier: Tier, numbers: PostOptions): Promise<PostResult>
   /** Sends one message per interval, to the usual site or another. Throws UserError when one is refused. */
   probe(options: ProbeOptions): Promise<Probe[]>
 }
@@ -58,6 +59,14 @@ export interface Mailstead {
 export interface AdminAccess {
   readonly url: string
   readonly key: string
+}
+
+export interface PostOptions {
+  readonly from: number
+  readonly count: number
+  readonly site?: string
+  /** Default: plain text. */
+  readonly mix?: MailMix
 }
 
 export interface ProbeOptions {
@@ -132,8 +141,9 @@ export async function openMailstead(
       names.forEach((name) => running.delete(name))
     },
     reserve: (count) => (nextNumber += count) - count,
-    post: async (tier, from, count, site = SITE) => {
-      const result = await load.post({ target, path: sendPath(tier), sender: SENDER, site, from, count }, CONNECTIONS)
+    post: async (tier, { count, site = SITE, ...numbers }) => {
+      const batch = { target, path: sendPath(tier), sender: SENDER, site, count, ...numbers }
+      const result = await load.post(batch, CONNECTIONS)
       if (result.accepted < count)
         throw UserError.of(`Mailstead refused ${count - result.accepted} of ${count} messages: ${result.firstError}`)
       return result
@@ -170,9 +180,9 @@ export function asContender(mailstead: Mailstead): Contender {
       return mailstead.groups()
     },
     expect: (count) => ({ from: mailstead.reserve(count), count, hasNumberedBody: true }),
-    send: async ({ from, count }) => {
+    send: async ({ from, count }, mix) => {
       const before = loadCpuMs(mailstead)
-      const { startedAt, endedAt, p50Ms, p99Ms } = await mailstead.post('async', from, count)
+      const { startedAt, endedAt, p50Ms, p99Ms } = await mailstead.post('async', { from, count, mix })
       return { startedAt, endedAt, loadCpuMs: loadCpuMs(mailstead) - before, acceptP50Ms: p50Ms, acceptP99Ms: p99Ms }
     },
     stop: () => mailstead.stop('worker', 'mta', 'api'),

@@ -30,7 +30,14 @@ describe('the options of the benchmark', () => {
   it('--messages and --repeats change the sizes', () => {
     const options = parseOptions(['--messages', '70', '--repeats', '2'])
     assert.ok(typeof options !== 'string')
-    assert.deepEqual([options.sizes.messages, options.sizes.repeats, options.sizes.referenceMessages], [70, 2, 5000])
+    assert.deepEqual([options.sizes.messages, options.sizes.repeats, options.sizes.referenceMessages], [70, 2, 70])
+  })
+
+  it('--mail chooses the mail; an unknown kind is refused with those that exist', () => {
+    assert.containsSubset(parseOptions(['e2e']), { mix: 'mixed' })
+    assert.containsSubset(parseOptions(['--mail', 'html']), { mix: 'html' })
+    const refused = 'unknown kind of mail "spam": use mixed, html, text, newsletter'
+    assert.deepEqual(parseOptions(['--mail', 'spam']), refused)
   })
 
   it('an unknown flag is named in the error', () =>

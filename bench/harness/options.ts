@@ -4,6 +4,7 @@
  * everything works.
  */
 import { parseArgs } from 'node:util'
+import { MIXES, type MailMix } from '#bench/mails/mail-mix.ts'
 
 export const SCENARIOS = [
   'e2e',
@@ -28,6 +29,8 @@ export interface BenchSizes {
   /** Messages of one end-to-end measurement, and of one of a reference server. */
   readonly messages: number
   readonly referenceMessages: number
+  /** Messages of the trial that chooses the faster configuration of a reference. */
+  readonly trialMessages: number
   /** Messages sent before each measurement, so that connections are open and code is compiled. */
   readonly warmUp: number
   /** Timed instant messages on an idle server. */
@@ -73,10 +76,11 @@ export interface BenchSizes {
 }
 
 const FULL: BenchSizes = {
-  repeats: 3,
-  messages: 50_000,
-  referenceMessages: 5_000,
-  warmUp: 1_000,
+  repeats: 5,
+  messages: 20_000,
+  referenceMessages: 20_000,
+  trialMessages: 3_000,
+  warmUp: 3_000,
   probes: 200,
   backlog: 100_000,
   backlogProbes: 100,
@@ -96,7 +100,7 @@ const FULL: BenchSizes = {
   tarpitBacklog: 100_000,
   tarpitProbes: 600,
   campaignContacts: 1_000_000,
-  campaignMails: 50_000,
+  campaignMails: 20_000,
   automationSteps: 100_000,
   automationProbes: 150,
   trackedMails: 10_000,
@@ -108,6 +112,7 @@ const QUICK: BenchSizes = {
   repeats: 1,
   messages: 2_000,
   referenceMessages: 500,
+  trialMessages: 200,
   warmUp: 200,
   probes: 20,
   backlog: 3_000,
@@ -141,6 +146,8 @@ export interface BenchOptions {
   readonly scenarios: readonly Scenario[]
   readonly sizes: BenchSizes
   readonly isQuick: boolean
+  /** The mail of `e2e`, `smtp` and `references`. */
+  readonly mix: MailMix
   /** False: `e2e` and `smtp` measure Mailstead alone, without ratios. */
   readonly hasReferences: boolean
   /** Write CPU profiles of Mailstead's processes; this costs a few per cent. */
@@ -165,8 +172,9 @@ export const USAGE = `Usage: npm run bench -- [${SCENARIOS.join('] [')}] [option
 Without a name: all except references.
 
   --quick           small numbers: does everything work?
-  --repeats N       repeats of e2e, smtp, api and references (3)
-  --messages N      messages of one repeat of e2e (50000)
+  --mail KIND       mail of e2e, smtp and references: ${MIXES.join(', ')} (mixed)
+  --repeats N       repeats of e2e, smtp, api and references (5)
+  --messages N      messages of one repeat of e2e, smtp and references, for each server (20000)
   --no-references   e2e and smtp without Haraka and Postfix
   --profile         CPU profiles of api, mta and worker into bench/out
 `
@@ -181,22 +189,28 @@ export function parseOptions(args: readonly string[]): BenchOptions | string {
         quick: { type: 'boolean', default: false },
         repeats: { type: 'string' },
         messages: { type: 'string' },
+        mail: { type: 'string', default: 'mixed' },
         'no-references': { type: 'boolean', default: false },
         profile: { type: 'boolean', default: false },
       },
     })
     const unknown = positionals.find((name) => !isScenario(name))
     if (unknown !== undefined) return `unknown scenario ${JSON.stringify(unknown)}; --help lists all of them`
+    const mix = MIXES.find((name) => name === values.mail)
+    if (mix === undefined) return `unknown kind of mail ${JSON.stringify(values.mail)}: use ${MIXES.join(', ')}`
     const sizes = values.quick ? QUICK : FULL
+    const messages = positive('messages', values.messages)
     return {
       scenarios:
         positionals.length === 0 ? SCENARIOS.filter((name) => name !== 'references') : positionals.filter(isScenario),
       sizes: {
         ...sizes,
         repeats: positive('repeats', values.repeats) ?? sizes.repeats,
-        messages: positive('messages', values.messages) ?? sizes.messages,
+        messages: messages ?? sizes.messages,
+        referenceMessages: messages ?? sizes.referenceMessages,
       },
       isQuick: values.quick,
+      mix,
       hasReferences: !values['no-references'],
       isProfiled: values.profile,
     }

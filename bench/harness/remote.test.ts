@@ -10,7 +10,8 @@ describe('a remote role', () => {
     await sink.begin({ from: 0, count: 3, hasNumberedBody: false })
     assert.deepEqual(await sink.arrivals(), new Float64Array(3))
     const source = await startRemote('source')
-    const options = { port, count: 2, sessions: 1, bytes: 100, sender: 'a@b.example', site: 'c.example' }
+    const batches = [{ mail: Buffer.from('Subject: x\r\n\r\nx\r\n'), from: 1, count: 2, sessions: 1 }]
+    const options = { port, batches, sender: 'a@b.example', site: 'c.example' }
     await source.send(options)
     assert.strictEqual(await sink.progress(), 2)
     await sink.end()

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { assert } from 'chai'
 import { createSink, type SinkMethods } from './sink.ts'
-import { createTemplate, messageText } from './sample-message.ts'
+import { messageText } from '#bench/mails/plain-text.ts'
+import { createTemplate } from '#bench/mails/sample-mail.ts'
 
 const stencil = createTemplate(messageText())
 const body = (number: number): string =>
@@ -76,7 +77,7 @@ describe('the counting sink', () => {
 
   it('reads the number that smtp-source puts in front of the recipient', async () => {
     await sink.begin({ from: 1, count: 2, hasNumberedBody: false })
-    await talk(port, mail(1).replace('<m1@', '<1m@'), mail(2).replace('<m2@', '<2m@'))
+    await talk(port, mail(1).replace('<m1@', '<1m@'), mail(2).replace('<m2@', '<1k1@'))
     assert.strictEqual((await sink.finish()).distinct, 2)
   })
 

@@ -3,18 +3,19 @@
  * numbered message arrived, when its 250 was written, whether it was signed, and
  * whether envelope and body contain the same number. It does little work per
  * message, because it shares the cores with the measured server. The number is
- * the first one in the local part of the recipient: `m17@…`.
+ * the first one in the local part of the recipient: `m17@…`; in `17k300@…` of a
+ * source that sends one of several kinds, 300 is added.
  */
 import { once } from 'node:events'
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net'
-import { BODY_MARKER, NUMBER_DIGITS } from './sample-message.ts'
+import { BODY_MARKER, NUMBER_DIGITS } from '#bench/mails/sample-mail.ts'
 import { monotonicMs } from './clock.ts'
 
 /** The messages that a measurement expects: `count` numbers from `from` on. */
 export interface ExpectedMessages {
   readonly from: number
   readonly count: number
-  /** The body contains the number, too (`sample-message.ts`). */
+  /** The body contains the number, too (`sample-mail.ts`). */
   readonly hasNumberedBody: boolean
 }
 
@@ -77,9 +78,21 @@ const NO_MESSAGES: ExpectedMessages = { from: 0, count: 0, hasNumberedBody: fals
 /** The methods of the sink's process (`remote.ts`). */
 export function createSink() {
   const state: SinkState = { ...createState(NO_MESSAGES), delayMs: 0 }
-  const server = createServer({ noDelay: true }, (socket) => serve(socket, state))
+  const sockets = new Set<Socket>()
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    serve(socket, state)
+  })
   return {
-    listen: async (): Promise<number> => listen(server),
+    listen: async (port = 0): Promise<number> => listen(server, port),
+    /** Closes the port and all connections, so that another sink can listen there. */
+    release: async (): Promise<void> => {
+      const closed = once(server, 'close')
+      server.close()
+      sockets.forEach((socket) => socket.destroy())
+      await closed
+    },
     /** Starts with empty counters. */
     begin: async (expected: ExpectedMessages): Promise<void> => {
       Object.assign(state, createState(expected))
@@ -117,8 +130,8 @@ function createState(expected: ExpectedMessages): Omit<SinkState, 'delayMs'> {
   }
 }
 
-async function listen(server: Server): Promise<number> {
-  server.listen({ port: 0, host: '127.0.0.1', backlog: 1024 })
+async function listen(server: Server, port: number): Promise<number> {
+  server.listen({ port, host: '127.0.0.1', backlog: 1024 })
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
 }
@@ -217,8 +230,8 @@ function recordArrival(session: Session, { ledger, expected, copies, arrivals }:
   session.numbers = []
 }
 
-/** The first number in the recipient's local part; -1 when there is none. */
+/** The number in the recipient's local part; -1 when there is none. */
 function recipientNumber(line: string): number {
-  const digits = /[:<]\D*?(\d+)[^@]*@/.exec(line)?.[1]
-  return digits === undefined ? -1 : Number(digits)
+  const [, digits, offset = 0] = /[:<]\D*?(\d+)(?:k(\d+))?[^@]*@/.exec(line) ?? []
+  return digits === undefined ? -1 : Number(digits) + Number(offset)
 }

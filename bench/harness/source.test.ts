@@ -4,7 +4,15 @@ import { assert } from 'chai'
 import { createSink } from './sink.ts'
 import { createSource } from './source.ts'
 
-const options = { count: 25, sessions: 4, bytes: 4096, sender: 'a@bench.example', site: 'site.example' }
+const mail = Buffer.from('Subject: x\r\n\r\n.dot\r\n')
+const options = {
+  batches: [
+    { mail, from: 1, count: 20, sessions: 3 },
+    { mail, from: 21, count: 5, sessions: 1 },
+  ],
+  sender: 'a@bench.example',
+  site: 'site.example',
+}
 
 describe('the SMTP source', () => {
   it('sends each number once', async () => {

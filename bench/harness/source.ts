@@ -1,52 +1,55 @@
 /**
- * A small SMTP source for machines without Postfix's `smtp-source`: 30 sessions
- * that each open a connection, send one message of 4 KB, quit, and repeat. The
- * number, from 1, precedes the recipient's local part. An unexpected reply of the
- * server fails the measurement.
+ * A small SMTP source for machines without Postfix's `smtp-source`: sessions that each open a connection, send one
+ * message, quit, and repeat. The number precedes the recipient's local part. An unexpected reply of the server fails
+ * the measurement.
  */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { monotonicMs } from './clock.ts'
+import type { SourceBatch } from './smtp-load.ts'
 
 export interface SourceOptions {
   readonly port: number
-  readonly count: number
-  readonly sessions: number
-  readonly bytes: number
+  readonly batches: readonly SourceBatch[]
   readonly sender: string
   readonly site: string
 }
 
+type Target = Omit<SourceOptions, 'batches'>
+
 /** The methods of the source's process (`remote.ts`). */
 export function createSource() {
   return {
-    send: async (options: SourceOptions): Promise<{ startedAt: number; endedAt: number }> => {
+    send: async ({ batches, ...target }: SourceOptions): Promise<{ startedAt: number; endedAt: number }> => {
       const startedAt = monotonicMs()
-      let next = 0
-      await Promise.all(
-        Array.from({ length: options.sessions }, async () => {
-          while (next < options.count) await sendOne(options, ++next)
-        }),
-      )
+      await Promise.all(batches.map((batch) => sendBatch(target, batch)))
       return { startedAt, endedAt: monotonicMs() }
     },
   }
 }
 
-async function sendOne({ port, bytes, sender, site }: SourceOptions, number: number): Promise<void> {
-  const payload = `${'X'.repeat(78)}\r\n`.repeat(Math.ceil(bytes / 80)).slice(0, bytes)
-  const header = [
-    `From: <${sender}>`,
-    `To: <r@${site}>`,
-    `Date: ${new Date().toUTCString()}`,
-    `Message-Id: <${number}.${process.pid}@source.example>`,
-  ].join('\r\n')
-  const dialog: readonly (readonly [expected: string, answer: string])[] = [
+async function sendBatch(target: Target, { mail, from, count, sessions }: SourceBatch): Promise<void> {
+  const data = Buffer.concat([escapeDots(Buffer.from(mail)), Buffer.from('.\r\n')])
+  let sent = 0
+  await Promise.all(
+    Array.from({ length: sessions }, async () => {
+      while (sent < count) await sendOne(target, from + sent++, data)
+    }),
+  )
+}
+
+/** RFC 5321 §4.5.2. */
+function escapeDots(mail: Buffer): Buffer {
+  return Buffer.from(mail.toString('latin1').replaceAll('\r\n.', '\r\n..'), 'latin1')
+}
+
+async function sendOne({ port, sender, site }: Target, number: number, data: Buffer): Promise<void> {
+  const dialog: readonly (readonly [expected: string, answer: string | Buffer])[] = [
     ['220', 'EHLO source.example\r\n'],
     ['250', `MAIL FROM:<${sender}>\r\n`],
     ['250', `RCPT TO:<${number}r@${site}>\r\n`],
     ['250', 'DATA\r\n'],
-    ['354', `${header}\r\n\r\n${payload}\r\n.\r\n`],
+    ['354', data],
     ['250', 'QUIT\r\n'],
   ]
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })

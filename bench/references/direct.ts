@@ -16,7 +16,7 @@ export function openDirect(): Contender {
       return {}
     },
     expect: expectedFromSource,
-    send: ({ count }) => sendBySmtp(port, count),
+    send: ({ count }, mix) => sendBySmtp(port, count, mix),
     stop: async () => {},
   }
 }

@@ -1,6 +1,7 @@
 /**
  * Haraka with DKIM: an SMTP server in Node that queues on disk, without fsync
- * before its reply. Runs with two workers, warnings only, and its own configuration.
+ * before its reply. Errors are logged only, and outbound mail goes without TLS. Two
+ * configurations differ in how many deliveries run at the same time.
  */
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -12,24 +13,36 @@ import { freePort, sendsGreeting, waitUntil } from '#bench/harness/wait.ts'
 import { HARAKA_DIR, installHaraka } from './haraka-package.ts'
 
 const WORKERS = 2
+/** Concurrent deliveries of each worker. */
+const CONCURRENCY = [100, 20]
 
 /** Throws UserError when Haraka has to be installed and the registry cannot be reached. */
-export async function openHaraka(
+export async function openHarakas(
   manager: ProcessManager,
   key: DkimKey,
   say: (line: string) => void,
-): Promise<Contender> {
+): Promise<Contender[]> {
   const version = await installHaraka(say)
+  return CONCURRENCY.map((concurrency) => openHaraka(manager, { key, version, concurrency }))
+}
+
+interface Configuration {
+  readonly key: DkimKey
+  readonly version: string
+  readonly concurrency: number
+}
+
+function openHaraka(manager: ProcessManager, { key, version, concurrency }: Configuration): Contender {
   let server: StartedProcess | null = null
   let port = 0
   return {
     name: 'Haraka',
-    describe: `Haraka ${version}, ${WORKERS} workers, DKIM RSA-2048`,
+    describe: `Haraka ${version}, ${WORKERS} workers with ${concurrency} deliveries, DKIM RSA-2048`,
     dkimRecords: { [`${SELECTOR}._domainkey.${SENDER_DOMAIN}`]: key.record },
     start: async (sinkPort) => {
       port = await freePort()
       const dir = join(manager.dir, 'haraka')
-      configure(dir, { port, sinkPort, key })
+      configure(dir, { port, sinkPort, key, concurrency })
       server = await manager.start({
         name: 'haraka',
         file: process.execPath,
@@ -39,7 +52,7 @@ export async function openHaraka(
       return { haraka: server.pid }
     },
     expect: expectedFromSource,
-    send: ({ count }) => sendBySmtp(port, count),
+    send: ({ count }, mix) => sendBySmtp(port, count, mix),
     stop: async () => server?.stop(),
   }
 }
@@ -48,13 +61,15 @@ interface Setup {
   readonly port: number
   readonly sinkPort: number
   readonly key: DkimKey
+  readonly concurrency: number
 }
 
-function configure(dir: string, { port, sinkPort, key }: Setup): void {
+function configure(dir: string, { port, sinkPort, key, concurrency }: Setup): void {
   const files: Readonly<Record<string, string>> = {
     'config/smtp.ini': `listen=127.0.0.1:${port}\nnodes=${WORKERS}\n`,
     'config/me': 'haraka.bench.example\n',
-    'config/log.ini': '[main]\nlevel=warn\n',
+    'config/log.ini': '[main]\nlevel=error\n',
+    'config/outbound.ini': `concurrency_max=${concurrency}\nenable_tls=false\n`,
     'config/plugins': 'route\ndkim\n',
     'config/dkim.ini': '[sign]\nenabled=true\n[verify]\nenabled=false\n',
     [`config/dkim/${SENDER_DOMAIN}/private`]: key.privatePem,

@@ -1,8 +1,9 @@
 /**
  * Postfix with OpenDKIM as a milter. Postfix queues on disk, with fsync before its
  * reply. Both are Debian's packages and run with their own configuration and queue
- * and Postfix's defaults; another Postfix on the machine is not affected. Postfix
- * needs root: without root or a package the benchmark prints a note and skips it.
+ * and Postfix's defaults, or tuned for throughput; another Postfix on the machine is
+ * not affected. Postfix needs root: without root or a package the benchmark prints a
+ * note and skips it.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -30,18 +31,43 @@ export function missingForPostfix(): string | null {
     : 'Postfix can be started by root only: run the benchmark as root to compare with it'
 }
 
-export function openPostfix(manager: ProcessManager, key: DkimKey): Contender {
+interface Tuning {
+  readonly name: string
+  /** Settings besides those that `mainCf` needs. */
+  readonly settings: string
+}
+
+const TUNINGS: readonly Tuning[] = [
+  { name: 'with defaults', settings: '' },
+  {
+    name: 'with more deliveries and reused connections',
+    settings: `default_process_limit = 200
+default_destination_concurrency_limit = 50
+smtp_destination_concurrency_limit = 50
+initial_destination_concurrency = 20
+smtp_connection_cache_destinations = 127.0.0.1
+smtp_tls_security_level = none
+in_flow_delay = 0
+`,
+  },
+]
+
+export function openPostfixes(manager: ProcessManager, key: DkimKey): Contender[] {
+  return TUNINGS.map((tuning) => openPostfix(manager, key, tuning))
+}
+
+function openPostfix(manager: ProcessManager, key: DkimKey, tuning: Tuning): Contender {
   const dir = join(manager.dir, 'postfix')
   const servers: StartedProcess[] = []
   let smtpPort = 0
   return {
     name: 'Postfix',
-    describe: `Postfix ${setting('mail_version')} with defaults, OpenDKIM RSA-2048`,
+    describe: `Postfix ${setting('mail_version')} ${tuning.name}, OpenDKIM RSA-2048`,
     dkimRecords: { [`${SELECTOR}._domainkey.${SENDER_DOMAIN}`]: key.record },
     start: async (sink) => {
       const ports = { smtp: await freePort(), milter: await freePort(), sink }
       smtpPort = ports.smtp
-      configure(dir, ports, key)
+      configure(dir, { ...ports, tuning }, key)
       const opendkim = await manager.start({
         name: 'opendkim',
         file: program('opendkim'),
@@ -57,23 +83,23 @@ export function openPostfix(manager: ProcessManager, key: DkimKey): Contender {
       return { postfix: master.pid, opendkim: opendkim.pid }
     },
     expect: expectedFromSource,
-    send: ({ count }) => sendBySmtp(smtpPort, count),
+    send: ({ count }, mix) => sendBySmtp(smtpPort, count, mix),
     stop: async () => {
       for (const server of servers.splice(0).toReversed()) await server.stop()
     },
   }
 }
 
-function configure(dir: string, ports: Ports, key: DkimKey): void {
+function configure(dir: string, ports: Ports & { readonly tuning: Tuning }, key: DkimKey): void {
   for (const name of ['conf', 'queue', 'data']) mkdirSync(join(dir, name), { recursive: true })
-  writeFileSync(join(dir, 'conf/main.cf'), mainCf(dir, ports))
+  writeFileSync(join(dir, 'conf/main.cf'), `${mainCf(dir, ports)}${ports.tuning.settings}`)
   writeFileSync(join(dir, 'conf/master.cf'), masterCf(ports.smtp))
   writeFileSync(join(dir, 'key.pem'), key.privatePem, { mode: 0o600 })
   writeFileSync(join(dir, 'opendkim.conf'), opendkimConf(dir, ports.milter))
   execFileSync('chown', ['postfix', join(dir, 'data')])
 }
 
-/** All other settings are Postfix's defaults. */
+/** All other settings are Postfix's defaults, or those of the tuning. */
 function mainCf(dir: string, ports: Ports): string {
   return `compatibility_level = 3.6
 queue_directory = ${dir}/queue

@@ -88,7 +88,7 @@ function acceptKind({ mailstead }: MailsteadBench, bare: BareServer, name: strin
   const batch = { path: sendPath('instant'), sender: SENDER, site: SITE, from: 1 }
   return {
     name,
-    ours: (count) => mailstead.post('instant', mailstead.reserve(count), count),
+    ours: (count) => mailstead.post('instant', { from: mailstead.reserve(count), count }),
     bare: (count) =>
       mailstead.load.post({ ...batch, target: { port: bare.port, key: mailstead.admin.key }, count }, CONNECTIONS),
   }

@@ -1,7 +1,7 @@
 /** Creates an audience of numbered contacts by an import. The sink recognizes them by the number in their address. */
 import { Readable } from 'node:stream'
 import { UserError } from '#bin/supervisor/user-error.ts'
-import { NUMBER_DIGITS } from '#bench/harness/sample-message.ts'
+import { NUMBER_DIGITS } from '#bench/mails/sample-mail.ts'
 import type { AdminAccess } from '#bench/harness/mailstead.ts'
 import { call } from '#bench/harness/api-call.ts'
 import { waitForImport } from './import.ts'

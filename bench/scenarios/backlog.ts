@@ -54,7 +54,7 @@ export async function runBacklog(bench: MailsteadBench): Promise<BacklogResult> 
   try {
     const numbers = await openLedgers(bench)
     await mailstead.start(['api', 'worker'], routes)
-    const fill = await mailstead.post('bulk', numbers.bulk, sizes.backlog)
+    const fill = await mailstead.post('bulk', { from: numbers.bulk, count: sizes.backlog })
     bench.say(`  ${sizes.backlog} bulk mails are queued`)
     await mailstead.start(['mta'], routes)
     await waitForArrivals(receiver.sink, Math.min(1000, sizes.backlog / 10))

@@ -1,5 +1,5 @@
 /**
- * A campaign to a large audience, compared with transactional mail of the same size in the same run. Measures the time
+ * A newsletter to a large audience, compared with the same mail sent transactionally in the same run. Measures the time
  * to the first mail, how fast the ledger is written, and how fast mail is sent after that; each mail is rendered for
  * its contact, with tracked links. The campaign is cancelled after enough mails; until then none may arrive twice.
  */
@@ -10,7 +10,8 @@ import { monotonicMs } from '#bench/harness/clock.ts'
 import { waitForArrivals, cpuPerMessage, measure, peakMemory } from '#bench/harness/contender.ts'
 import { readUsage, resetPeaks } from '#bench/harness/cpu.ts'
 import { SENDER } from '#bench/harness/dkim.ts'
-import { messageText } from '#bench/harness/sample-message.ts'
+import { newsletter } from '#bench/mails/newsletter.ts'
+import { seededRandom } from '#bench/mails/random.ts'
 import { asContender, type AdminAccess } from '#bench/harness/mailstead.ts'
 import { call } from '#bench/harness/api-call.ts'
 import { importAudience } from './audience.ts'
@@ -31,8 +32,6 @@ export interface CampaignResult {
 }
 
 const POLL_MS = 50
-/** Lines taken up by tags, links and their tokens. */
-const OTHER_LINES = 6
 
 export async function runCampaign(bench: MailsteadBench): Promise<CampaignResult> {
   const {
@@ -90,31 +89,22 @@ function withServerTotal(cpuMs: Readonly<Record<string, number>>): Readonly<Reco
   return { server: Object.values(cpuMs).reduce((sum, one) => sum + one, 0), ...cpuMs }
 }
 
-async function measureTransactional({
-  mailstead,
-  sizes,
-  receiver: { sink, port },
-}: MailsteadBench): ReturnType<typeof measure> {
+async function measureTransactional({ mailstead, sizes, receiver }: MailsteadBench): ReturnType<typeof measure> {
   const contender = asContender(mailstead)
   try {
-    const groups = await contender.start(port)
-    await measure(contender, groups, sink, sizes.warmUp)
-    return await measure(contender, groups, sink, sizes.campaignMails)
+    const groups = await contender.start(receiver.port)
+    const mix = 'newsletter'
+    const warmUp = await measure(contender, groups, receiver.sink, { count: sizes.warmUp, mix })
+    const run = await measure(contender, groups, receiver.sink, { count: sizes.campaignMails, mix })
+    return { ...run, violations: [...warmUp.violations, ...run.violations] }
   } finally {
     await contender.stop()
   }
 }
 
-/** HTML and the text made from it are together as long as the messages of the other measurements. */
+/** The newsletter of the transactional mail, with a greeting of the template and links that are tracked. */
 async function createCampaign(admin: AdminAccess, audience: string): Promise<string> {
-  const lines = messageText().split('\n')
-  const text = lines
-    .slice(0, lines.length / 2 - OTHER_LINES)
-    .map((line) => `<p>${line}</p>`)
-    .join('\n')
-  const html = `<!doctype html><html><body><h1>Hello {{firstName}} of {{company}}</h1>\n${text}
-<a href="https://shop.example/offer">The offer</a>
-<a href="https://shop.example/about">About us</a> <a href="{{unsubscribeUrl}}">Unsubscribe</a></body></html>`
+  const { html, text } = newsletter(seededRandom(1), 'Hello {{firstName}} of {{company}}')
   const { id } = await call<{ id: string }>(
     admin,
     'POST',
@@ -122,7 +112,8 @@ async function createCampaign(admin: AdminAccess, audience: string): Promise<str
     JSON.stringify({
       name: 'bench',
       subject: 'News for {{firstName}}',
-      html,
+      html: html?.replace('</body>', '<p><a href="{{unsubscribeUrl}}">Unsubscribe</a></p></body>'),
+      text,
       from: SENDER,
       audience_ids: [audience],
     }),

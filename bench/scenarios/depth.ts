@@ -80,7 +80,7 @@ async function drainShallow({
     const from = mailstead.reserve(count)
     await sink.begin({ from, count, hasNumberedBody: true })
     signalMta(groups, 'SIGSTOP')
-    await mailstead.post('bulk', from, count)
+    await mailstead.post('bulk', { from, count })
     const before = cpuTimes(groups)
     signalMta(groups, 'SIGCONT')
     await waitForArrivals(sink, count)
@@ -110,7 +110,7 @@ async function drainDeep(
   const count = deepWarmUp + deep
   const from = mailstead.reserve(count)
   await sink.begin({ from, count, hasNumberedBody: true })
-  await mailstead.post('bulk', from, count)
+  await mailstead.post('bulk', { from, count })
   bench.say(`  ${count} are queued`)
   await waitForIdlePostgres(mailstead.groups())
   await mailstead.start(['mta'], { '*': port })

@@ -32,7 +32,7 @@ export async function runLatency({
   try {
     await mailstead.start(['api', 'mta', 'worker'], { '*': port })
     await sink.begin({ from: mailstead.reserve(0), count: sizes.warmUp, hasNumberedBody: true })
-    await mailstead.post('instant', mailstead.reserve(sizes.warmUp), sizes.warmUp)
+    await mailstead.post('instant', { from: mailstead.reserve(sizes.warmUp), count: sizes.warmUp })
     await waitForArrivals(sink, sizes.warmUp)
     const from = mailstead.reserve(sizes.probes)
     await sink.begin({ from, count: sizes.probes, hasNumberedBody: true })

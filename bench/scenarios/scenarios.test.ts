@@ -12,6 +12,7 @@ const SIZES: BenchSizes = {
   repeats: 1,
   messages: 40,
   referenceMessages: 10,
+  trialMessages: 5,
   warmUp: 5,
   probes: 6,
   backlog: 400,
@@ -54,7 +55,7 @@ describe('the scenarios', () => {
     const [receiver, otherReceiver] = receivers
     assert.ok(receiver && otherReceiver)
     standIn = await startStandIn(faults)
-    bench = { sizes: SIZES, receiver, otherReceiver, references: [], mailstead: standIn, say: () => {} }
+    bench = { mix: 'text', sizes: SIZES, receiver, otherReceiver, references: [], mailstead: standIn, say: () => {} }
   }
   afterEach(async () => {
     await standIn.close()

@@ -7,18 +7,17 @@ import type { Contender } from '#bench/harness/contender.ts'
 import type { Mailstead } from '#bench/harness/mailstead.ts'
 import { expectedFromSource, sendBySmtp } from '#bench/harness/smtp-load.ts'
 import { sendsGreeting, waitUntil } from '#bench/harness/wait.ts'
-import { compareServers, type ServerComparison } from './compare.ts'
+import { compareServers, rowsOf, type ServerComparison } from './compare.ts'
 
-/** More messages than a reference gets, so that a queue builds up: opening a connection per message is slow. */
-const TIMES_REFERENCE = 4
-
-export function runSmtp(bench: Bench, mailstead: Mailstead): Promise<ServerComparison[]> {
+export function runSmtp(
+  bench: Bench,
+  mailstead: Mailstead,
+  references: readonly Contender[],
+): Promise<ServerComparison[]> {
   const { messages, referenceMessages } = bench.sizes
-  const theirs = bench.references.map((contender) => ({ contender, messages: referenceMessages }))
-  return compareServers(bench, [
-    ...theirs,
-    { contender: bySmtp(mailstead), messages: Math.min(messages, TIMES_REFERENCE * referenceMessages) },
-  ])
+  const mixes = rowsOf(bench.mix)
+  const theirs = references.map((contender) => ({ contender, messages: referenceMessages, mixes: [bench.mix] }))
+  return compareServers(bench, [...theirs, { contender: bySmtp(mailstead), messages, mixes }])
 }
 
 function bySmtp(mailstead: Mailstead): Contender {
@@ -33,7 +32,7 @@ function bySmtp(mailstead: Mailstead): Contender {
       return mailstead.groups()
     },
     expect: expectedFromSource,
-    send: ({ count }) => sendBySmtp(submissionPort, count),
+    send: ({ count }, mix) => sendBySmtp(submissionPort, count, mix),
     stop: () => mailstead.stop('worker', 'mta', 'submission'),
   }
 }

@@ -63,7 +63,7 @@ export async function startStandIn({ lose, duplicate }: StandInFaults = {}): Pro
       if (names.includes('mta')) routes = null
     },
     reserve: (count) => (next += count) - count,
-    post: (_tier, from, count) => load.post({ ...batch, from, count }, 5),
+    post: (_tier, { from, count }) => load.post({ ...batch, from, count }, 5),
     probe: ({ intervalMs, ...options }) => load.probe({ ...batch, ...options }, intervalMs / 10),
     close: async () => {
       api.close()

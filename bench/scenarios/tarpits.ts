@@ -104,7 +104,7 @@ function sitesOf({ tarpits, deadSites }: { readonly tarpits: number; readonly de
 async function fill({ mailstead, sizes }: MailsteadBench): Promise<void> {
   const sites = sitesOf(sizes)
   const each = Math.ceil(sizes.tarpitBacklog / sites.length)
-  for (const { site } of sites) await mailstead.post('bulk', mailstead.reserve(each), each, site)
+  for (const { site } of sites) await mailstead.post('bulk', { from: mailstead.reserve(each), count: each, site })
 }
 
 async function startUnresponsiveSites(tarpits: number, deadSites: number): Promise<UnresponsiveSites> {

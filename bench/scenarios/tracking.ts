@@ -43,7 +43,7 @@ export async function runTracking(bench: MailsteadBench): Promise<TrackingResult
   const { mailstead, sizes } = bench
   try {
     await mailstead.start(['api', 'worker'], {})
-    await mailstead.post('async', mailstead.reserve(sizes.trackedMails), sizes.trackedMails)
+    await mailstead.post('async', { from: mailstead.reserve(sizes.trackedMails), count: sizes.trackedMails })
     const ids = await listIds(bench, 'email.queued', sizes.trackedMails)
     bench.say(`  ${ids.size} mails to be opened`)
     const paths = [...ids].flatMap((messageId, i) => pathsOf(bench, messageId, i))
