@@ -258,6 +258,7 @@ dashboard/src: dashboard/src/account dashboard/src/accounts dashboard/src/audien
  * folder's row here names. Below `test` every file is test code, and one row in FOLDERS holds for all of them.
  */
 export const TESTS = parseRules(`
+src/mail: bench/mails
 src/mime: mta/compose
 src/auth: src/workspaces
 src/suppression: src/messages

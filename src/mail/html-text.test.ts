@@ -1,6 +1,7 @@
 import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { compile } from 'html-to-text'
+import { mailPool, MIXES } from '#bench/mails/mail-mix.ts'
 import { textFromHtml } from './html-text.ts'
 
 const cases: readonly [what: string, html: string, text: string][] = [
@@ -82,6 +83,18 @@ const cases: readonly [what: string, html: string, text: string][] = [
   ['wrapping', 'word '.repeat(30), `${'word '.repeat(15).trim()}\nword ${'word '.repeat(14).trim()}`],
   ['a word longer than a line', `a ${'x'.repeat(100)} b`, `a\n${'x'.repeat(100)}\nb`],
   ['controls are space', 'a\0b\u0007c\fd', 'a b c d'],
+  ['an alternative text', '<img alt="5 &lt; 6 &eacute;&hearts;" src="a>b">', '5 < 6 é♥'],
+  ['attributes with ">" in quotes', `<p title="a>b" data-x='c>d'>Yes</p>`, 'Yes'],
+  ['the first of two addresses', '<a href="http://a.example" HREF="http://b.example">A</a>', 'A [http://a.example]'],
+  ['attributes without quotes', '<a class=x href=http://a.example/?a=1&b=2>A</a>', 'A [http://a.example/?a=1&b=2]'],
+  ['what only looks like an end tag', '<style>a</styles></style ><script>"</scr"</script\n>Yes', 'Yes'],
+  ['text of a form', '<textarea>a <b>c</textarea>', 'a <b>c'],
+  ['comments of all kinds', 'a<!-->b<!--->c<!-- > -- -->d<!x>e<?f>g</ h>i', 'abcdegi'],
+  [
+    'old and unusual entities',
+    '&amp &ampx &#x41;&#65 &#128; &#0; &NotEqualTilde; &#xD800;',
+    '& &x AA € \ufffd ≂̸ \ufffd',
+  ],
   ['broken markup', 'a < b <> c </ > d <b e', 'a < b <> c d'],
   ['unclosed everything', '<div><ul><li><a href="http://x.example"><b>Word', '- Word [http://x.example]'],
   ['end tags of nothing', '</p></ul></ol></li></blockquote></pre></a></svg>Word', 'Word'],
@@ -122,6 +135,19 @@ describe('textFromHtml', () => {
     '</b>',
     '<a ',
     '<![CDATA[',
+    '<script>',
+    '<style></styl',
+    '<textarea></',
+    '<!-->',
+    "<a href='",
+    '<img alt="x',
+    '&#',
+    '&;',
+    '&a;',
+    'é\u00ad',
+    '<a href="x.y">x.y</a>',
+    '<p x=',
+    '</p ="',
   ]
   for (const piece of pieces) {
     it(`survives 5 MB of ${JSON.stringify(piece)}`, () => {
@@ -164,6 +190,16 @@ const { html: fragment } = fc.letrec<{ html: string }>((tie) => ({
 }))
 
 describe('textFromHtml compared with html-to-text', () => {
+  for (const mix of MIXES) {
+    it(`finds the same words in the sample mails of the benchmark: ${mix}`, () => {
+      const withoutLinks = (text: string): string[] => words(text.replaceAll(/\[[^\]]*\]/g, ''))
+      for (const { html } of mailPool(mix)) {
+        const source = html ?? ''
+        assert.deepEqual(withoutLinks(textFromHtml(source)), withoutLinks(oracle(source)))
+      }
+    })
+  }
+
   it('finds the same words', () => {
     fc.assert(
       fc.property(fc.array(fragment, { maxLength: 6 }), (parts) => {

@@ -1,10 +1,15 @@
 /**
  * Formats plain text: words in, wrapped lines out. Handles white space, line breaks, list bullets, indents and quote
- * marks, but no HTML. Each call takes linear time in the length of its argument: the depth of indents is limited, so
+ * marks, but no HTML. Words are written in place, each behind one unit that becomes the space or line end before it. Each call takes linear time in the length of its argument: the depth of indents is limited, so
  * unlimited nesting cannot create unlimited lines.
  */
 
+import { isSpace, TextBuffer } from './text-buffer.ts'
+
 const WIDTH = 78
+const SOFT_HYPHEN = 0xad
+/** All other characters of `ZERO_WIDTH` are beyond this. */
+const LATIN1_END = 0xff
 const MAX_LIST_DEPTH = 8
 const MAX_QUOTE_DEPTH = 4
 /** At most two blank lines. */
@@ -27,12 +32,12 @@ interface List {
 }
 
 export class TextFlow {
-  #done = ''
-  #line = ''
-  /** The start of the current line: quote marks, indent, bullet. */
-  #head = ''
-  /** The current word; markup inside of a word does not end it. */
-  #word = ''
+  readonly #out = new TextBuffer()
+  /** Where the unit before the current word is; markup inside of a word does not end it. -1: no word. */
+  #wordAt = -1
+  #bitsBefore = 0
+  /** Units of the current line, with quote marks, indent and bullet; 0: no line. */
+  #column = 0
   #separator = ' '
   #breaks = 0
   #bullet = ''
@@ -40,21 +45,17 @@ export class TextFlow {
   readonly #lists: List[] = []
   #deeperLists = 0
 
-  /** Writes running text: white space (with NBSP) collapses, words wrap. */
-  write(text: string): void {
-    let from = -1
-    for (let i = 0; i < text.length; i++) {
-      const c = text.charCodeAt(i)
-      const isSpace = c <= 0x20 || c === 0xa0
-      if (isSpace) {
-        if (from >= 0) this.#word += text.slice(from, i)
-        this.#endWord()
-        from = -1
-      } else if (from < 0) {
-        from = i
+  /** Writes a range of running text: white space (with NBSP) collapses, words wrap. */
+  write(text: string, from: number, to: number): void {
+    for (let i = from; i < to;) {
+      if (isSpace(text.charCodeAt(i))) {
+        if (this.#wordAt >= 0) this.#endWord()
+        i++
+      } else {
+        if (this.#wordAt < 0) this.#startWord()
+        i = this.#out.appendWord(text, i, to)
       }
     }
-    if (from >= 0) this.#word += from === 0 ? text : text.slice(from)
   }
 
   /** Writes preformatted text: spaces and line ends stay. */
@@ -62,31 +63,34 @@ export class TextFlow {
     const lines = text.replace(CONTROLS, '').split('\n')
     for (const [i, line] of lines.entries()) {
       if (i > 0) this.newLine()
-      this.#word += line
+      if (line === '') continue
+      if (this.#wordAt < 0) this.#startWord()
+      this.#out.append(line)
     }
   }
 
   /** Starts a new word, which the following text may extend (a full stop after a link). */
   writeWord(word: string): void {
-    this.#endWord()
-    this.#word = word
+    if (this.#wordAt >= 0) this.#endWord()
+    this.#startWord()
+    this.#out.append(word)
   }
 
   /** Writes an explicit line break. */
   newLine(): void {
-    this.#endWord()
+    if (this.#wordAt >= 0) this.#endWord()
     this.#breaks = Math.min(this.#breaks + 1, MAX_LINE_BREAKS)
   }
 
   /** The next text starts on a new line, after a blank line if `lines` is 2. Text after a bullet stays on its line. */
   separate(lines: 1 | 2): void {
-    this.#endWord()
+    if (this.#wordAt >= 0) this.#endWord()
     if (this.#bullet === '') this.#breaks = Math.max(this.#breaks, lines)
   }
 
   /** The next word belongs to the next cell of a table row. */
   nextCell(): void {
-    this.#endWord()
+    if (this.#wordAt >= 0) this.#endWord()
     this.#separator = '  '
   }
 
@@ -127,46 +131,62 @@ export class TextFlow {
 
   /** Returns the text: LF between lines, no line end after the last. */
   finish(): string {
-    this.#endWord()
-    this.#endLine()
-    return this.#done.trimEnd()
+    if (this.#wordAt >= 0) this.#endWord()
+    const text = this.#out.textFrom(1).trimEnd() // the first unit stands before the first word
+    this.#out.release()
+    return text
   }
 
   /** Drops the bullet of an empty item. */
   #dropBullet(): void {
-    this.#endWord()
+    if (this.#wordAt >= 0) this.#endWord()
     this.#bullet = ''
   }
 
+  #startWord(): void {
+    this.#wordAt = this.#out.length
+    this.#bitsBefore = this.#out.bits
+    this.#out.bits = 0
+    this.#out.append(' ')
+  }
+
   #endWord(): void {
-    if (this.#word === '') return
-    const word = ZERO_WIDTH.test(this.#word) ? removeZeroWidth(this.#word) : this.#word
-    this.#word = ''
-    if (word === '') return
-    if (this.#breaks > 0) this.#startLine()
-    if (this.#line === '') {
-      this.#head = this.#lineHead()
-      this.#line = word
-    } else if (this.#head.length + this.#line.length + this.#separator.length + word.length > WIDTH) {
-      this.#endLine()
-      this.#head = this.#lineHead()
-      this.#line = word
-    } else {
-      this.#line += this.#separator + word
+    const [out, at] = [this.#out, this.#wordAt]
+    this.#wordAt = -1
+    const mayHaveZeroWidth = out.bits > LATIN1_END || (out.bits & SOFT_HYPHEN) === SOFT_HYPHEN
+    const isGone = mayHaveZeroWidth && !this.#cleanWord(at)
+    out.bits |= this.#bitsBefore
+    if (isGone) return
+    const length = out.length - at - 1
+    if (this.#breaks === 0 && this.#column > 0) {
+      const column = this.#column + this.#separator.length + length
+      if (column <= WIDTH) {
+        if (this.#separator !== ' ') out.replaceUnit(at, this.#separator)
+        this.#column = column
+        this.#separator = ' '
+        return
+      }
     }
+    const head = this.#lineHead()
+    // a line break ends the line; further ones are blank lines
+    const lineEnds = at === 0 ? ' ' : '\n'.repeat(Math.max(1, this.#breaks))
+    out.replaceUnit(at, lineEnds + head)
+    this.#breaks = 0
+    this.#column = head.length + length
     this.#separator = ' '
   }
 
-  #startLine(): void {
-    this.#endLine()
-    if (this.#done !== '') this.#done += '\n'.repeat(this.#breaks - 1)
-    this.#breaks = 0
-  }
-
-  #endLine(): void {
-    if (this.#line === '') return
-    this.#done += `${this.#head}${this.#line}\n`
-    this.#line = ''
+  /** Removes zero-width characters of the word that begins behind `at`; false: there is nothing else. */
+  #cleanWord(at: number): boolean {
+    const out = this.#out
+    const word = out.textFrom(at + 1)
+    if (!ZERO_WIDTH.test(word)) return true
+    const rest = removeZeroWidth(word)
+    out.length = at
+    out.bits = 0
+    if (rest === '') return false
+    out.append(` ${rest}`)
+    return true
   }
 
   #lineHead(): string {

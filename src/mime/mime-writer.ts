@@ -4,7 +4,7 @@
  * quoted-printable, or base64 where most of it is not ASCII. The output is always ASCII. A test compares its meaning
  * with nodemailer's composer.
  */
-import { textFromHtml } from '#src/mail/html-text.ts'
+import { textPartOf } from '#src/mail/text-part.ts'
 import type { Draft } from './draft.ts'
 import type { HeaderField } from '#src/mail/split-message.ts'
 import { encodeQuotedPrintable } from './quoted-printable.ts'
@@ -35,7 +35,7 @@ const BASE64_LINE = 76
 export function bodyTextsOf(draft: Pick<Draft, 'html' | 'text'>): BodyTexts {
   const html = draft.html ?? ''
   const given = draft.text ?? ''
-  return { html: withCrlf(html), text: withCrlf(given === '' && html !== '' ? textFromHtml(html) : given) }
+  return { html: withCrlf(html), text: withCrlf(given === '' && html !== '' ? textPartOf(html) : given) }
 }
 
 /** The text with every CRLF, bare CR and bare LF as one CRLF. */
