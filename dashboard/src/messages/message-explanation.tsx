@@ -28,7 +28,7 @@ export function MessageExplanation({ message }: { readonly message: Message }): 
       <p className="break-words">{says}</p>
       {until !== null && (
         <p className="mt-1 font-medium">
-          {messages.until} <RelativeTime value={until} /> (<DateTime value={until} precision="second" />)
+          {messages.until} <DateTime value={until} precision="second" /> (<RelativeTime value={until} />)
         </p>
       )}
       <ul className="mt-2 flex flex-col gap-1">

@@ -58,8 +58,8 @@ function Explanation({ explained }: { readonly explained: Explained }): ReactNod
         <p className="break-words">{explained.says}</p>
         {explained.until !== null && (
           <p className="mt-1 font-medium">
-            {operator.until} <RelativeTime value={explained.until} /> (
-            <DateTime value={explained.until} precision="second" />)
+            {operator.until} <DateTime value={explained.until} precision="second" /> (
+            <RelativeTime value={explained.until} />)
           </p>
         )}
       </Callout>

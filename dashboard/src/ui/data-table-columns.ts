@@ -63,8 +63,8 @@ const NAME_REM = 12
 const REM = /^([\d.]+)rem$/
 
 /**
- * The CSS width of each column. In a table too narrow for them, columns with a width in rem shrink in proportion, and the
- * first one keeps room for a name. Columns that a narrow table hides do not count.
+ * The CSS width of each column. In a table too narrow for them, columns with a width in rem shrink in proportion, and
+ * the first one has room for a name. Columns that a narrow table hides do not count.
  */
 export function columnWidths<Row>(columns: readonly DataColumn<Row>[]): (string | undefined)[] {
   const remOf = ({ width = '' }: DataColumn<Row>): number => Number(REM.exec(width)?.[1] ?? 0)

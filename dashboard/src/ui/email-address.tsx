@@ -1,4 +1,4 @@
-/** One text, so that it is copied and read aloud as one word. The whole address is the tooltip where there is no room. */
+/** One text, so that it is copied and read as one word. The whole address is the tooltip where there is no room. */
 export function EmailAddress({ address, name }: { address: string; name?: string | null | undefined }) {
   const hasName = name !== undefined && name !== null && name !== ''
   return (
