@@ -4,6 +4,7 @@
  */
 import { createInterface, type Interface } from 'node:readline/promises'
 import type { CommandIo } from '#bin/cli/call.ts'
+import { isPackage } from '#bin/supervisor/package-layout.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
 import { isPublicName } from '#config/load.ts'
 import type { SavedSettings } from '#config/saved-settings.ts'
@@ -38,11 +39,11 @@ const QUESTIONS: readonly Question[] = [
   { setting: 'acmeDnsCommand', text: 'Command that publishes TXT records' },
   { setting: 'httpsPort', text: 'Port of the API with https; empty: a proxy in front has it', suggest: () => '443' },
   { setting: 'httpRedirectPort', text: 'Port that redirects to https and answers http-01', suggest: () => '80' },
-  { setting: 'trustProxy', text: 'Number of proxies in front of the API' },
+  { setting: 'trustProxy', text: 'Number of proxies in front of the API; empty: none' },
   { setting: 'tlsCertFile', text: 'Certificate for SMTP, a PEM file; empty: self-signed' },
   { setting: 'tlsKeyFile', text: 'Key of that certificate' },
-  { setting: 'databaseUrl', text: 'URL of your PostgreSQL; empty: the embedded one' },
-  { setting: 'redisUrl', text: 'URL of your Redis; empty: the embedded one' },
+  { setting: 'databaseUrl', text: 'URL of your PostgreSQL' },
+  { setting: 'redisUrl', text: 'URL of your Redis' },
 ]
 
 /** @throws UserError if there is no terminal. */
@@ -56,7 +57,9 @@ export async function askQuestions(io: CommandIo, old: SavedSettings): Promise<S
       const { env } = SETTINGS[question.setting]
       if (question.setting !== 'mode' && answers['MODE'] === 'sandbox') break
       if (!isAsked(question.setting, answers)) continue
-      answers[env] = await ask(terminal, io, question, old[env] ?? question.suggest?.(answers) ?? '')
+      const known = old[env] ?? ''
+      const usual = isPlaceholder(known) ? '' : known || (question.suggest?.(answers) ?? '')
+      answers[env] = await ask(terminal, io, question, usual)
     }
     return answers
   } finally {
@@ -72,6 +75,7 @@ function isAsked(setting: keyof typeof SETTINGS, answers: SavedSettings): boolea
     acmeDnsCommand: challenge === 'dns-01',
     httpsPort: challenge !== 'off',
     httpRedirectPort: challenge !== 'off' && (answers['HTTPS_PORT'] ?? '') !== '',
+    trustProxy: (answers['HTTPS_PORT'] ?? '') === '',
     tlsCertFile: challenge === 'off',
     tlsKeyFile: (answers['TLS_CERT_FILE'] ?? '') !== '',
   }
@@ -81,17 +85,32 @@ function isAsked(setting: keyof typeof SETTINGS, answers: SavedSettings): boolea
 async function ask(terminal: Interface, io: CommandIo, { setting, text }: Question, usual: string): Promise<string> {
   const row: Setting<unknown> = SETTINGS[setting]
   for (;;) {
-    const answer = (await terminal.question(`${text}${usual === '' ? '' : ` [${usual}]`}: `)).trim() || usual
+    const answer = (await terminal.question(`${text}${hintOf(setting, usual)}: `)).trim() || usual
     const problem = problemOf(row, setting, answer)
     if (problem === null) return answer
     io.err(`  ${row.env} must be ${problem}\n`)
   }
 }
 
+/** What an empty answer means. A terminal may be recorded, so a password in a URL is not shown. */
+export function hintOf(setting: keyof typeof SETTINGS, usual: string): string {
+  if (usual !== '') return ` [${usual.replace(/^(\w+:\/\/[^/@:]*):[^/@]*@/, '$1:…@')}]`
+  return isStore(setting) && !isPackage() ? '; empty: the embedded one' : ''
+}
+
+function isStore(setting: keyof typeof SETTINGS): boolean {
+  return setting === 'databaseUrl' || setting === 'redisUrl'
+}
+
+/** As in the file that a package installs: `postgres://mailstead:PASSWORD@…`. */
+function isPlaceholder(value: string): boolean {
+  return value.includes(':PASSWORD@')
+}
+
 /** Why an answer is refused; null if it is accepted. */
 export function problemOf(row: Setting<unknown>, setting: keyof typeof SETTINGS, answer: string): string | null {
   if (setting === 'hostname') return isPublicName(answer) ? null : 'a public name, such as mail.example.com'
-  if (answer === '') return null
+  if (answer === '') return isStore(setting) && isPackage() ? 'a URL: a package contains no stores' : null
   try {
     row.read(answer)
     return null

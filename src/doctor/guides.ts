@@ -8,7 +8,7 @@ const GUIDES: Readonly<Record<string, string>> = {
   'Node.js': 'getting-started',
   notices: 'operations#notices',
   suspensions: 'operations#suspend-and-resume-mail',
-  mode: 'going-live#2-write-the-settings',
+  mode: 'going-live#4-write-the-settings',
   disk: 'operations',
   PostgreSQL: STORES,
   'PostgreSQL connections': STORES,

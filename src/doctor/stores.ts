@@ -58,8 +58,8 @@ export const CONNECTIONS = withDb('PostgreSQL connections', async (db) => {
     WHERE backend_type = 'client backend'
   `)
   const { used, most } = row ?? { used: 0, most: 0 }
-  const detail = `${used} of ${most} in use`
-  const todo = 'raise max_connections; each process of Mailstead may open 20'
+  const detail = `${used} in use, ${most} allowed`
+  const todo = 'set max_connections of PostgreSQL to 200 and restart it; each process of Mailstead may open 20'
   return most < MIN_CONNECTIONS || used > 0.8 * most ? warning(detail, todo) : ok(detail)
 })
 

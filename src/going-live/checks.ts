@@ -51,17 +51,17 @@ export const LIVE_CHECKS = {
   'bounce domain': {
     run: ({ config, deps }) => checkBounceMx(config, deps.dns),
     holds: true,
-    anchor: '4-publish-the-records-of-the-bounce-domain',
+    anchor: '2-publish-the-records-of-the-bounce-domain',
   },
   'bounce domain SPF': {
     run: ({ config, deps }) => checkBounceSpf(config, deps.dns),
     holds: false,
-    anchor: '4-publish-the-records-of-the-bounce-domain',
+    anchor: '2-publish-the-records-of-the-bounce-domain',
   },
   'bounce domain DMARC': {
     run: ({ config, deps }) => checkDmarc(config, deps.dns),
     holds: false,
-    anchor: '4-publish-the-records-of-the-bounce-domain',
+    anchor: '2-publish-the-records-of-the-bounce-domain',
   },
   'DMARC reports': {
     run: ({ config, deps }) => checkReportAuthorization(config, deps.dns),
