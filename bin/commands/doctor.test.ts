@@ -138,10 +138,7 @@ describe('mailstead doctor', () => {
       'warning: 1 of 1 sending domain without a valid DMARC record: ' +
         '_dmarc.sealed.example: there is no DMARC record',
     )
-    assert.match(
-      todo('sender DMARC'),
-      /publish _dmarc\.DOMAIN TXT "v=DMARC1; p=none; rua=mailto:dmarc-reports@bounces\.mail\.example\.net"/,
-    )
+    assert.match(todo('sender DMARC'), /publish _dmarc\.DOMAIN TXT "v=DMARC1; p=none; rua=mailto:dmarc-reports@/)
     assert.match(of('DKIM keys'), /^warning: 1 change of the zone with DKIM keys/)
     await found('ok')
     assert.match((await examine()).of('sender DMARC'), /^ok: 1 sending domain with a valid DMARC record/)

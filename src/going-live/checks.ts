@@ -66,7 +66,7 @@ export const LIVE_CHECKS = {
   'DMARC reports': {
     run: ({ config, deps }) => checkReportAuthorization(config, deps.dns),
     holds: false,
-    anchor: '4-publish-the-records-of-the-bounce-domain',
+    anchor: '2-publish-the-records-of-the-bounce-domain',
   },
   PTR: { run: ofAddress('PTR'), holds: true, anchor: '1-prepare-the-host' },
   'forward match': { run: ofAddress('FCrDNS'), holds: true, anchor: '1-prepare-the-host' },
