@@ -1,5 +1,5 @@
 /** What surrounds the pages: the session, then the navigation of a workspace or of the operator. */
-import { Outlet, useNavigate, useParams } from '@tanstack/react-router'
+import { Outlet, useLocation, useNavigate, useParams } from '@tanstack/react-router'
 import { useEffect, type ReactNode } from 'react'
 import { useChanges } from '#dashboard/src/api/changes.ts'
 import { WorkspaceContext } from '#dashboard/src/api/queries.ts'
@@ -9,7 +9,8 @@ import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { ErrorState } from '#dashboard/src/ui/error-state.tsx'
 import { AppLayout } from './app-layout.tsx'
-import { OPERATOR_NAVIGATION, WORKSPACE_NAVIGATION } from './navigation.ts'
+import { ForbiddenPage } from './forbidden-page.tsx'
+import { OPERATOR_NAVIGATION, WORKSPACE_NAVIGATION, type NavigationItem } from './navigation.ts'
 import { NotFoundPage } from './not-found-page.tsx'
 import { operatorPath, workspacePath } from './paths.ts'
 
@@ -49,22 +50,26 @@ export function WorkspaceFrame(): ReactNode {
   useEffect(() => {
     if (workspace !== undefined) rememberWorkspace(workspace.id)
   }, [workspace])
+  const { pathname } = useLocation()
+  const { shell } = useTexts()
   if (workspace === undefined) return <NotFoundPage />
-  const groups = WORKSPACE_NAVIGATION.map(({ title, items }) => ({
-    title,
-    items: items.filter(
-      ({ permission }) => permission === undefined || workspace.permissions.includes(permission as never),
-    ),
-  })).filter(({ items }) => items.length > 0)
+  const maySee = ({ permission }: NavigationItem): boolean =>
+    permission === undefined || workspace.permissions.includes(permission as never)
+  const groups = WORKSPACE_NAVIGATION.map(({ title, items }) => ({ title, items: items.filter(maySee) })).filter(
+    ({ items }) => items.length > 0,
+  )
+  const base = workspacePath(workspace.id, '')
+  const page = WORKSPACE_NAVIGATION.flatMap(({ items }) => items).find(({ path }) =>
+    `${pathname}/`.startsWith(`${base}${path}/`),
+  )
   return (
     <WorkspaceContext value={workspace.id}>
-      <AppLayout
-        groups={groups}
-        basePath={workspacePath(workspace.id, '')}
-        workspace={workspace}
-        connection={connection}
-      >
-        <Outlet key={workspace.id} />
+      <AppLayout groups={groups} basePath={base} workspace={workspace} connection={connection}>
+        {page === undefined || maySee(page) ? (
+          <Outlet key={workspace.id} />
+        ) : (
+          <ForbiddenPage title={page.label(shell.navigation)} />
+        )}
       </AppLayout>
     </WorkspaceContext>
   )

@@ -30,6 +30,8 @@ export const shell: Texts['shell'] = {
   connectionLost: 'Nicht live',
   connectionLostExplained:
     'Die Verbindung zum Server ist unterbrochen. Die Anzeige kann veraltet sein; die Seite verbindet sich von selbst neu.',
+  pageForbidden: 'Ihre Rolle darf diese Seite nicht sehen',
+  pageForbiddenText: 'Wenden Sie sich an einen Inhaber oder Administrator des Arbeitsbereichs.',
   pageNotFound: 'Diese Seite gibt es nicht',
   pageNotFoundText: 'Die Adresse ist falsch, oder Ihre Rolle in diesem Arbeitsbereich darf sie nicht sehen.',
   toOverview: 'Zur Übersicht',

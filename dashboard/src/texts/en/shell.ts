@@ -29,6 +29,8 @@ export const shell = {
   connectionLost: 'Not live',
   connectionLostExplained:
     'The connection to the server was lost. What you see may be outdated; the page connects again by itself.',
+  pageForbidden: 'Your role may not see this page',
+  pageForbiddenText: 'Ask an owner or admin of the workspace for another role.',
   pageNotFound: 'This page does not exist',
   pageNotFoundText: 'The address is wrong, or you may not see it with your role in this workspace.',
   toOverview: 'Go to the overview',
