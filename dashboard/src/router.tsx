@@ -22,6 +22,7 @@ import { ownAccountRoutes } from '#dashboard/src/account/routes.ts'
 import { auditRoutes } from '#dashboard/src/audit/routes.ts'
 import { settingsRoutes } from '#dashboard/src/settings/routes.ts'
 import { teamRoutes } from '#dashboard/src/team/routes.ts'
+import { parseSearch, stringifySearch } from '#dashboard/src/shell/paths.ts'
 import { operatorRoute, rootRoute, startRoute, workspaceRoute } from '#dashboard/src/shell/routes.tsx'
 import { templateRoutes } from '#dashboard/src/templates/routes.ts'
 
@@ -58,4 +59,6 @@ export const router = createRouter({
   routeTree,
   defaultPreload: 'intent',
   scrollRestoration: true,
+  parseSearch,
+  stringifySearch,
 })

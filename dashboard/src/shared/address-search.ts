@@ -10,7 +10,6 @@ type ChangeSearch = (change: Readonly<Record<string, string | undefined>>) => vo
 export function useAddressSearch(): [AddressSearch, ChangeSearch] {
   const given: Record<string, unknown> = useSearch({ strict: false })
   const navigate = useNavigate()
-  // the router reads values as JSON where it can: a subject of 4711 is a number
   const search = useMemo(
     () => Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)])),
     [given],

@@ -17,3 +17,12 @@ export function workspacePath(workspaceId: string, path: string, search: object 
 export function operatorPath(path: string, search: object = {}): string {
   return `/operator${path}${queryOf(search)}`
 }
+
+/** All values of an address are texts; the router by itself would write them as JSON: ?create=%221%22. */
+export function stringifySearch(search: object): string {
+  return queryOf(search)
+}
+
+export function parseSearch(text: string): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(text))
+}
