@@ -6,6 +6,9 @@ import type { Page } from 'playwright-core'
 import { joinAsFirstOperator, openChromium, type Chromium, type Profile } from './chromium.ts'
 import { startInstallation, type Installation } from './installation.ts'
 
+/** Stores, all roles and a browser start; a busy machine needs longer. */
+const SETUP_MS = 300_000
+
 export interface Dashboard {
   readonly chromium: Chromium
   readonly installation: Installation
@@ -19,10 +22,26 @@ export interface OperatorTab {
   readonly page: Page
 }
 
-/** For a `before` hook: skips the tests without Chromium. */
-export async function startDashboard(test: Mocha.Context): Promise<Dashboard> {
+/**
+ * Registers the hooks of a suite that starts one, with settings that `configure` returns, and stops it. The tests are
+ * skipped without Chromium. Returns what was started, for hooks and tests.
+ */
+export function useDashboard(configure: () => Promise<Record<string, string>>): () => Dashboard {
+  let dashboard: Dashboard | undefined
+  before(async function () {
+    this.timeout(SETUP_MS)
+    dashboard = await startDashboard(this, await configure())
+  })
+  after(() => dashboard?.stop())
+  return () => {
+    if (dashboard === undefined) throw new Error('the dashboard did not start')
+    return dashboard
+  }
+}
+
+async function startDashboard(test: Mocha.Context, settings: Record<string, string>): Promise<Dashboard> {
   const chromium = await openChromium(test)
-  const installation = await startInstallation().catch(async (error: unknown) => {
+  const installation = await startInstallation(settings).catch(async (error: unknown) => {
     await chromium.close()
     throw error
   })

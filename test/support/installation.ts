@@ -30,7 +30,10 @@ export interface Installation {
   /** Where the first operator creates an account. */
   readonly joinUrl: string
   readonly adminKey: string
+  /** Empty without a sandbox, which has a domain that may send. */
   readonly sendingKey: string
+  /** Where it receives mail from other servers. */
+  readonly inboundPort: number
   /** What it printed. */
   output(): string
   stop(): Promise<void>
@@ -74,7 +77,8 @@ export async function startInstallation(env: Readonly<Record<string, string>> = 
       () => `not ready:\n${output}`,
       READY_MS,
     )
-    return { ...readBanner(output), output: () => output, stop }
+    const inboundPort = Number(ports.find(([name]) => name === 'INBOUND_PORT')?.[1])
+    return { ...readBanner(output), inboundPort, output: () => output, stop }
   } catch (error) {
     await stop()
     throw error
@@ -82,8 +86,8 @@ export async function startInstallation(env: Readonly<Record<string, string>> = 
 }
 
 function readBanner(output: string): Pick<Installation, 'url' | 'joinUrl' | 'adminKey' | 'sendingKey'> {
-  const find = (pattern: RegExp): string => {
-    const found = pattern.exec(output)?.[1]
+  const find = (pattern: RegExp, missing?: string): string => {
+    const found = pattern.exec(output)?.[1] ?? missing
     if (found === undefined) throw new Error(`the output has no ${pattern.source}:\n${output}`)
     return found
   }
@@ -91,6 +95,6 @@ function readBanner(output: string): Pick<Installation, 'url' | 'joinUrl' | 'adm
     url: find(/is ready at (\S+?)\/?\s/),
     joinUrl: find(/(http\S+\/join\/\S+)/),
     adminKey: find(/Admin key +(\S+)/),
-    sendingKey: find(/Sending key +(\S+)/),
+    sendingKey: find(/Sending key +(\S+)/, ''),
   }
 }
