@@ -19,8 +19,8 @@ export const VIEWER: Person & { readonly name: string; readonly email: string } 
   email_verified: true,
   name: 'Viktor Wind',
 }
-/** Buttons of pages that a viewer may use: filters, copies, downloads, and the way out. */
-const HARMLESS = /^(?:Filter|Any time|CSV|Leave this workspace|Copy.*)$/
+/** Buttons of pages that a viewer may use: filters, pages, copies, downloads, and the way out. */
+const HARMLESS = /^(?:Filter|Any time|Load more|CSV|Leave this workspace|Copy.*)$/
 
 export function describePeople(started: () => Dashboard): void {
   describe('people', () => {
