@@ -23,14 +23,14 @@ export function CancelDialog({ campaign, isOpen, onClose }: CampaignDialogProps)
   const { campaigns } = useTexts()
   const countText = useCountText()
   const cancel = useAction(cancelCampaign, { invalidates: CHANGED, onSuccess: onClose })
-  const { recipients, waiting } = campaign.metrics
-  const left = campaign.started_at === null ? recipients : waiting
+  // before the start nobody was counted
+  const left = countText({ recipients: campaign.metrics.waiting, is_estimate: false })
   return (
     <ConfirmDialog
       isOpen={isOpen}
       onOpenChange={(open) => !open && onClose()}
       title={campaigns.cancelTitle}
-      text={campaigns.cancelText(countText({ recipients: left, is_estimate: false }))}
+      text={campaign.started_at === null ? campaigns.cancelScheduledText : campaigns.cancelText(left)}
       confirmLabel={campaigns.cancel}
       isDanger
       isLoading={cancel.isPending}

@@ -174,6 +174,8 @@ export const campaigns: Texts['campaigns'] = {
   cancelTitle: 'Diese Kampagne abbrechen?',
   cancelText: (count) =>
     `${count}, die die E-Mail noch nicht haben, bekommen sie nicht. Das lässt sich nicht rückgängig machen.`,
+  cancelScheduledText:
+    'Niemand bekommt diese Kampagne. Das lässt sich nicht rückgängig machen: Um sie zu ändern, machen Sie sie zum Entwurf.',
   recall: 'Zum Entwurf machen',
   startNow: 'Jetzt starten',
   startNowTitle: 'Jetzt starten?',

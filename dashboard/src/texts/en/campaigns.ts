@@ -171,6 +171,7 @@ export const campaigns = {
   cancel: 'Cancel campaign',
   cancelTitle: 'Cancel this campaign?',
   cancelText: (count: string) => `${count} that did not get the mail yet will not get it. This cannot be undone.`,
+  cancelScheduledText: 'Nobody gets this campaign. This cannot be undone: to change it, make it a draft instead.',
   recall: 'Make it a draft',
   startNow: 'Start now',
   startNowTitle: 'Start now?',
