@@ -37,7 +37,7 @@ import { CHALLENGE_PREFIX, createChallengeResponder } from '#api/http/certificat
 import { createHitResponder, HIT_PREFIXES } from '#api/http/tracking-hits.ts'
 import { createLargeBodyReader } from './large-bodies.ts'
 import { createMailView } from '#api/http/mail-view.ts'
-import { createMessageSources } from '#api/http/message-source.ts'
+import { createMessageSources, createSubjects } from '#api/http/message-source.ts'
 import { createMetrics } from '#api/http/metrics.ts'
 import { recordInvalidRequest } from '#api/http/request-log.ts'
 import { mount } from './mount.ts'
@@ -176,6 +176,7 @@ function createApiContext(context: Context, plans: ApiContext['plans'], redisUrl
     linkPolicy,
     mailView: createMailView(context, renderer, linkPolicy),
     messageSources: createMessageSources(context, renderer),
+    subjects: createSubjects(context, renderer),
     rate: createRequestRateLimiter(context.redis, context.clock),
     attempts: createAttemptLimiter(context.redis, context.clock),
     contacts: createContactFinder(context.db),

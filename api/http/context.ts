@@ -8,6 +8,7 @@ import type { AudienceQuery } from '#src/contacts/audiences.ts'
 import type { ContactFinder } from '#src/contacts/find-contact.ts'
 import type { MemberLister } from '#src/contacts/member-pages.ts'
 import type { Context } from '#src/context.ts'
+import type { SubjectRenderer } from '#src/deferred-content/subjects.ts'
 import type { EventWatch } from '#src/events/feed-watch.ts'
 import type { IdentityClient } from '#src/people/identity-client.ts'
 import type { SessionChecks } from '#src/people/session-checks.ts'
@@ -43,6 +44,7 @@ export interface ApiContext extends Context {
   readonly linkPolicy: LinkPolicy
   readonly mailView: MailView
   readonly messageSources: MessageSources
+  readonly subjects: SubjectRenderer
   readonly rate: RequestRateLimiter
   readonly attempts: AttemptLimiter
   readonly metrics: Metrics

@@ -8,6 +8,7 @@
  */
 import type { Context } from '#src/context.ts'
 import { renderDeferredMessage, type DeferredContentDeps } from '#src/deferred-content/deferred-content.ts'
+import { createSubjectRenderer, type SubjectRenderer } from '#src/deferred-content/subjects.ts'
 import {
   findStoredContent,
   loadStoredAttachments,
@@ -43,6 +44,21 @@ export interface MessageSources {
   find(workspaceId: string, messageId: string, n: number): Promise<MessageSource>
 }
 
+/** Subjects as lists show them. The keys of links are read at the first use. */
+export function createSubjects(ctx: Context, renderer: Renderer): SubjectRenderer {
+  let subjects: SubjectRenderer | null = null
+  return {
+    render: (messages) => {
+      subjects ??= createSubjectRenderer(depsOf(ctx), renderer)
+      return subjects.render(messages)
+    },
+  }
+}
+
+function depsOf(ctx: Context): DeferredContentDeps {
+  return { ctx, links: createLinks(ctx), tracking: createTrackingCache(ctx) }
+}
+
 export function createMessageSources(ctx: Context, renderer: Renderer): MessageSources {
   let deps: DeferredContentDeps | null = null
 
@@ -51,7 +67,7 @@ export function createMessageSources(ctx: Context, renderer: Renderer): MessageS
     const attachments = await loadStoredAttachments(ctx.db, stored)
     const draft = { ...fieldsOf(row), attachments }
     if (row.content_id === null) return draft
-    deps ??= { ctx, links: createLinks(ctx), tracking: createTrackingCache(ctx) }
+    deps ??= depsOf(ctx)
     const rendered = await renderDeferredMessage(deps, renderer, row.id, n)
     if (rendered === null || rendered.kind === 'contact-gone') return { kind: 'deleted' }
     if (rendered.kind === 'cannot-render') return { kind: 'invalid', reason: rendered.reason }

@@ -81,7 +81,11 @@ const history = route({
     const items = found.slice(0, query.limit)
     const last = found.length > query.limit ? items.at(-1) : undefined
     const next = last === undefined ? null : { key: [last.id], before: 0, total: 0 }
-    const data = { history: items.map(present), ...nextCursor(next, page) }
+    const subjects = await ctx.subjects.render(
+      items.flatMap(({ id, subject }) => (subject === null ? [] : [{ id, subject }])),
+    )
+    const shown = items.map((one) => present({ ...one, subject: subjects.get(one.id) ?? one.subject }))
+    const data = { history: shown, ...nextCursor(next, page) }
     return { body: { success: true, message: `${countText(items.length, 'entry', 'entries')}.`, data } }
   },
 })

@@ -168,11 +168,13 @@ const search = route({
       limit: given.limit,
     }
     const [found, matching] = await Promise.all([searchMessages(ctx.db, searched), countMessages(ctx.db, searched)])
+    const subjects = await ctx.subjects.render(found.messages)
+    const messages = found.messages.map((one) => ({ ...one, subject: subjects.get(one.id) ?? one.subject }))
     return {
       body: {
         success: true,
-        message: `${countText(found.messages.length, 'email')}.`,
-        data: presentPage(found, matching, page),
+        message: `${countText(messages.length, 'email')}.`,
+        data: presentPage({ ...found, messages }, matching, page),
       },
     }
   },
@@ -187,7 +189,9 @@ export const EMAIL_ROUTES: readonly AnyRoute[] = [search, getEmail, getEmailByPa
 async function respondWithEmail(ctx: ApiContext, workspaceId: string, name: string): Promise<ApiResponse | Refusal> {
   const id = messageIdOf(name)
   const message = id === null ? null : await readMessage(ctx.db, workspaceId, id)
-  return message === null ? NO_EMAIL : { body: presentMessage(message) }
+  if (message === null) return NO_EMAIL
+  const subjects = await ctx.subjects.render([message])
+  return { body: presentMessage({ ...message, subject: subjects.get(message.id) ?? message.subject }) }
 }
 
 async function respondWithExplanation(

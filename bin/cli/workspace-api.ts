@@ -22,6 +22,7 @@ import type { Context } from '#src/context.ts'
 import { newId } from '#src/platform/id.ts'
 import type { Detail, Refusal } from '#src/platform/errors.ts'
 import { waitUntilReady } from '#src/stores/redis.ts'
+import { createSubjects } from '#api/http/message-source.ts'
 import { createRenderer, type Renderer } from '#src/templates/renderer.ts'
 import type { Workspace } from '#src/workspaces/workspaces.ts'
 import { UserError } from '#bin/supervisor/user-error.ts'
@@ -186,6 +187,9 @@ function createCommandContext(ctx: Context): { readonly api: ApiContext; close()
     },
     get renderer() {
       return (renderer ??= createRenderer())
+    },
+    get subjects() {
+      return createSubjects(ctx, this.renderer)
     },
     audiencePages: (workspaceId, listing) => createAudiencePages({ ...ctx, db: ctx.db })(workspaceId, listing),
   })

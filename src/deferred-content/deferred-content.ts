@@ -136,7 +136,7 @@ function eventProperties({ params }: DeferredContentRef): Readonly<Record<string
 }
 
 /** A line break in a variable must not start a new header. */
-function oneLine(subject: string): string {
+export function oneLine(subject: string): string {
   return subject.replaceAll(/\p{Cc}+/gu, ' ')
 }
 

@@ -55,6 +55,10 @@ describe('campaigns on their way', () => {
     const emailId = recipients[0]?.email_id ?? assert.fail()
     const ask = (path: string): Promise<TestResponse> => testbed.system.call('GET', path, { key: testbed.system.admin })
     assert.strictEqual((await ask(`/public/emails/get-email?id=${emailId}`)).body['data']?.['campaign_id'], id)
+    for (const path of ['emails?recipient=', 'contacts/get-contact-history?email=']) {
+      const shown = JSON.stringify((await ask(`/public/${path}c7@once.example`)).body)
+      assert.include(shown, '"subject":"Hello N7"', 'lists show the subject that the recipient sees')
+    }
     const events = (await ask(`/public/events?email_id=${emailId}`)).body['data']?.['events'] as unknown as {
       data: { campaign_id?: string }
     }[]
