@@ -11,6 +11,7 @@
 import { randomUUID } from 'node:crypto'
 import { Socket } from 'node:net'
 import { Client, escapeIdentifier, escapeLiteral, type ClientConfig } from 'pg'
+import { sendLargeParametersInParts } from './large-parameters.ts'
 import type { ClockSample } from './server-clock.ts'
 import { sql } from './sql.ts'
 import { UnsuitableStoreError } from './store-errors.ts'
@@ -39,6 +40,7 @@ export class PostgresClient extends Client {
     super({ ...config, stream: () => socket })
     this.#config = config
     this.#socket = socket
+    sendLargeParametersInParts(this)
     // A lost connection rejects its statements. It may report the loss again after its release, when nothing else
     // listens, and an unhandled 'error' event ends the process.
     this.on('error', () => undefined)
