@@ -48,17 +48,17 @@ describe('MTA-STS: the policy of a domain', () => {
     rmSync(folder, { recursive: true })
   })
 
-  /** The policies of a process that has just started. */
-  function fresh(patienceMs?: number): Sts {
+  /** The policies of a process that has just started. It waits for every fetch, also on a busy machine. */
+  function fresh(patienceMs = MINUTES): Sts {
     const { clock } = ctx
-    const resolver = createResolver({ config: ctx.config, clock, timeoutMs: 200 })
+    const resolver = createResolver({ config: ctx.config, clock })
     resolvers.push(resolver)
     return createSts({
       clock,
       store: createStsStore(ctx),
       fetchPolicy: createStsFetch(outgoing, host.port),
       txt: (name) => resolver.txt(name),
-      ...(patienceMs === undefined ? {} : { fetchWaitMs: patienceMs }),
+      fetchWaitMs: patienceMs,
     })
   }
   function newDomain(policy: Parameters<PolicyHost['publish']>[2] = ENFORCE('mx.test')): string {
