@@ -186,7 +186,10 @@ describe('a start on everything that can be stored', () => {
         [],
         'what has ended stays as it is',
       )
-      assert.strictEqual(Number(await redis.hget(sharesKey('slow', 'default'), 'learned')), LEARNED_CONNECTIONS)
+      // a minute after the last refusal each delivery raises it by a fiftieth; if it were lost, it would be 8
+      const learned = Number(await redis.hget(sharesKey('slow', 'default'), 'learned'))
+      assert.isAtLeast(learned, LEARNED_CONNECTIONS)
+      assert.isBelow(learned, LEARNED_CONNECTIONS + 1)
     })
   }
   it('all that went out came once, and was counted once', async () => {

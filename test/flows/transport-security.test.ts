@@ -210,16 +210,18 @@ describe('transport security', () => {
       const mx = await scene.testbed.addReceiver('rua.example', { offers: { starttls: false } })
       scene.policies.publish(dns.zone, 'rua.example', ENFORCE('mx1.rua.example'))
       dns.zone['_smtp._tls.informed.example'] = { TXT: ['v=TLSRPTv1; rua=mailto:tls@rua.example'] }
+      // in one statement: the worker adds the report of a result that has none
       await system.db.query(sql`
-        INSERT INTO tls_results (day, domain, policy_hash, policy, result, mx_host, mx_address, count)
-        VALUES (
-          current_date - 1, 'informed.example', '', '{"type": "no-policy-found", "lines": [], "mx": []}', 'success',
-          'mx.informed.example', '192.0.2.1', 7
+        WITH result AS (
+          INSERT INTO tls_results (day, domain, policy_hash, policy, result, mx_host, mx_address, count)
+          VALUES (
+            current_date - 1, 'informed.example', '', '{"type": "no-policy-found", "lines": [], "mx": []}', 'success',
+            'mx.informed.example', '192.0.2.1', 7
+          )
         )
+        INSERT INTO tls_reports (day, domain, due_at)
+        VALUES (current_date - 1, 'informed.example', now())
       `)
-      await system.db.query(
-        `INSERT INTO tls_reports (day, domain, due_at) VALUES (current_date - 1, 'informed.example', now())`,
-      )
       const [report] = await mx.until(1)
       assert.deepEqual([report?.from, report?.to], ['', ['tls@rua.example']])
       assert.match(
