@@ -4,6 +4,35 @@ import { fromHex } from './compose.test-data.ts'
 import { withCrlf } from './mime-writer.ts'
 import { encodeQuotedPrintable } from './quoted-printable.ts'
 
+/** The same encoding, octet by octet. */
+function encodeByOctets(text: Buffer): string {
+  let out = ''
+  let column = 0
+  for (let i = 0; i < text.length; i++) {
+    const c = text[i] ?? 0
+    if (c === 13) {
+      out += '\r\n'
+      i++
+      column = 0
+      continue
+    }
+    const isLast = i + 1 === text.length || text[i + 1] === 13
+    const isSpace = c === 9 || c === 32
+    const isFrom = column === 0 && text.toString('latin1', i, i + 5) === 'From '
+    const isLiteral = (isSpace ? !isLast : c > 32 && c < 127 && c !== 61) && !isFrom
+    const octet = isLiteral ? String.fromCharCode(c) : `=${c.toString(16).toUpperCase().padStart(2, '0')}`
+    if (column + octet.length > (isLast ? 76 : 75)) {
+      out += '=\r\n'
+      column = 0
+      i--
+      continue
+    }
+    column += octet.length
+    out += octet
+  }
+  return out
+}
+
 describe('quoted-printable', () => {
   const cases: readonly [text: string, encoded: string][] = [
     ['', ''],
@@ -39,6 +68,7 @@ describe('quoted-printable', () => {
             ),
         )
         assert.deepEqual(fromHex(encoded.replaceAll('=\r\n', '')), Buffer.from(given))
+        assert.strictEqual(encoded, encodeByOctets(Buffer.from(given)))
       }),
       { numRuns: 3000 },
     )
