@@ -44,6 +44,7 @@ import { docsRoutes } from '#api/routes/docs.ts'
 import { errorDocs } from '#api/routes/error-docs.ts'
 import { guide } from '#api/routes/guides.ts'
 import { EMAIL_CONFIRMATION_ROUTES } from '#api/routes/email-confirmation.ts'
+import { FORWARD_CONFIRMATION_ROUTES } from '#api/routes/forward-confirmation.ts'
 import { OPEN_MAIL_ROUTES } from '#api/routes/open-mail.ts'
 import { OWN_ACCOUNT_ROUTES } from '#api/routes/own-account.ts'
 import { ADMIN_DELIVERABILITY_ROUTES, DELIVERABILITY_ROUTES } from '#api/routes/deliverability.ts'
@@ -154,6 +155,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...LOGIN_ROUTES,
   ...OWN_ACCOUNT_ROUTES,
   ...EMAIL_CONFIRMATION_ROUTES,
+  ...FORWARD_CONFIRMATION_ROUTES,
   ...IDENTITY_PROVIDER_ROUTES,
   ...LOGIN_METHOD_ROUTES,
   ...SECOND_FACTOR_ROUTES,

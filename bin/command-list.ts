@@ -47,6 +47,7 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: 'campaign', summary: 'create, preview, start, schedule, pause and cancel campaigns' },
   { name: 'statistics', summary: 'count mail by time, tag, receiver and so on, and clicks by link' },
   { name: 'desk', summary: 'show what to do next about deliverability, and the mail of each receiver' },
+  { name: 'branding', summary: 'set the colours, texts and logo of the public pages of a workspace' },
   { name: 'inbound', summary: 'receive mail for addresses of a workspace, list, replay and delete it' },
   { name: 'webhook', summary: 'register, test and remove webhook endpoints, replay their events' },
   { name: 'suppression', summary: 'list, add, remove, import and export suppressed addresses' },

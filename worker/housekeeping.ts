@@ -7,6 +7,7 @@ import { DELETE_UNREAD_SNAPSHOTS } from '#src/contacts/member-snapshots.ts'
 import { DELETE_UNREAD_LIST_SNAPSHOTS } from '#src/stores/list-snapshots.ts'
 import { deleteOldLedgers } from '#src/retention/campaign-ledgers.ts'
 import type { Context } from '#src/context.ts'
+import { DELETE_UNUSED_ADDRESSES } from '#src/inbound-mail/forward-addresses.ts'
 import { deleteOldReceived } from '#src/inbound-mail/received-emails.ts'
 import { clearOldAuditEntries } from '#src/operator/audit-log.ts'
 import { pruneNodes } from '#src/operator/nodes.ts'
@@ -35,6 +36,7 @@ const OLD = [
   `DELETE FROM dmarc_alerts WHERE raised_at < now() - interval '90 days'`,
   `DELETE FROM dmarc_source_names WHERE checked_at < now() - interval '30 days'`, // checked again
   ...CERTIFICATE_CLEANUP,
+  DELETE_UNUSED_ADDRESSES,
   DELETE_UNREAD_SNAPSHOTS,
   DELETE_UNREAD_LIST_SNAPSHOTS,
   `DELETE FROM changes WHERE created_at < now() - interval '30 minutes'`, // RESUME_WINDOW_MS is 10 minutes

@@ -2,6 +2,7 @@
  * All loops of the worker, one row each. Every worker runs all of them, and any number of workers may run: what a round
  * does is guarded by claims or may be done twice.
  */
+import { createForwardConfirmationRound } from './forward-confirmations.ts'
 import type { Config } from '#config/load.ts'
 import { mergeCounterDeltas } from '#src/campaigns/statistics.ts'
 import { applyCounterDeltas } from '#src/contacts/apply-counter-deltas.ts'
@@ -69,6 +70,7 @@ export const LOOPS: readonly LoopRow[] = [
       return () => sendDeliveryReports({ ...ctx, acceptor }, new Date(ctx.clock.now()))
     },
   },
+  { name: 'forward confirmations', everyMs: 2 * SECOND, createRound: createForwardConfirmationRound },
 
   // senders
   { name: 'connected accounts', everyMs: scaled(30 * SECOND, 1 * SECOND), createRound: createAccountRound },

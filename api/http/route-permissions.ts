@@ -52,7 +52,7 @@ const ROUTES_BY_PERMISSION: Readonly<Record<Permission, string>> = {
   'inbound:read': `list-inbound-routes get-inbound-route list-received-emails get-received-email
     get-received-email-source`,
   'inbound:write': `create-inbound-route update-inbound-route delete-inbound-route replay-received-email
-    delete-received-email`,
+    delete-received-email resend-forward-confirmation`,
   'keys:read': 'list-api-keys get-api-key',
   'keys:write': 'create-domain-key change-api-key rotate-api-key revoke-api-key',
   'admin-keys:create': 'create-admin-key',

@@ -89,7 +89,7 @@ export const ENDPOINT_GROUPS: readonly EndpointGroup[] = [
   },
   {
     name: 'People',
-    pathPrefixes: ['auth', 'members', 'invitations', 'join', 'reset', 'confirm-email'],
+    pathPrefixes: ['auth', 'members', 'invitations', 'join', 'reset', 'confirm-email', 'confirm-forward'],
     description:
       'Sign in and out, the members of a workspace and their roles, invitations. With a session, not an API key.',
   },

@@ -93,6 +93,29 @@ export function emailConfirmedPage(email: string): ApiResponse {
   return page('Address confirmed', html`<h1>Your address is changed</h1><p>You sign in with ${email} now.</p>`)
 }
 
+interface ForwardPage {
+  readonly address: string
+  readonly routeAddress: string
+}
+
+export function confirmForwardPage({ address, routeAddress }: ForwardPage): ApiResponse {
+  return formPage(
+    'Confirm forwarding',
+    html`<h1>Forward this mail to you?</h1>
+<p>Mail for ${routeAddress} is to be forwarded to ${address}. If you do not want this, close the page.</p>
+<form method="post">
+<button type="submit">Agree</button>
+</form>`,
+  )
+}
+
+export function forwardConfirmedPage({ address, routeAddress }: ForwardPage): ApiResponse {
+  return page(
+    'Forwarding confirmed',
+    html`<h1>Forwarding is confirmed</h1><p>Mail for ${routeAddress} is forwarded to ${address} from now on.</p>`,
+  )
+}
+
 export function refusedLinkPage({ message }: Refusal): ApiResponse {
   return page('Not possible', html`<h1>That did not work</h1><p>${message}</p>`)
 }

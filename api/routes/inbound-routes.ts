@@ -3,7 +3,7 @@
  * of another workspace is not found. The inbound port uses a change within a second.
  */
 import { z } from 'zod'
-import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
+import { invalid, rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { countText } from '#src/platform/plural.ts'
 import {
@@ -13,13 +13,15 @@ import {
   listRoutes,
   MAX_ROUTES,
   ROUTE_ACTIONS,
+  TARGET_STATES,
   updateRoute,
   type CreatedRoute,
   type ForwardProblem,
   type InboundRoute,
   type RouteAction,
 } from '#src/inbound-mail/routes.ts'
-import { MAX_TARGETS, type TargetProblem } from '#src/inbound-mail/forward-targets.ts'
+import { requestConfirmation } from '#src/inbound-mail/forward-addresses.ts'
+import { MAX_TARGETS } from '#src/inbound-mail/forward-targets.ts'
 import { mapPage } from '#src/stores/page.ts'
 import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
@@ -56,11 +58,24 @@ const forwardField = z
   .max(MAX_TARGETS, `at most ${MAX_TARGETS} addresses`)
   .meta({
     description:
-      'addresses that get each mail, for the actions forward and webhook: at verified domains of the workspace, or ' +
-      'those of its members',
+      'addresses that get each mail, for the actions forward and webhook. An address that is neither at a verified ' +
+      'domain of the workspace nor that of a member gets a link first, and no mail before it is confirmed',
   })
 const forwardsSpamField = z.boolean().meta({ description: 'whether mail with the verdict spam is forwarded, too' })
 const activeField = z.boolean().meta({ description: 'whether it accepts mail; otherwise other routes may match' })
+
+const targetSchema = z
+  .object({
+    address: z.string(),
+    state: z.enum(TARGET_STATES).meta({
+      description:
+        'own: at a verified domain of the workspace, or the address of a member; confirmed: its owner agreed; ' +
+        'unconfirmed: nothing is forwarded to it',
+    }),
+    link_sent_at: timestamp.nullable().meta({ description: 'when the last link was sent; null: none was' }),
+    link_expires_at: timestamp.nullable().meta({ description: 'until when the last link can be used' }),
+  })
+  .meta({ id: 'ForwardTarget' })
 
 const routeSchema = z
   .object({
@@ -70,6 +85,7 @@ const routeSchema = z
     priority: priorityField,
     description: descriptionField,
     forward_to: forwardField,
+    forward_targets: z.array(targetSchema).meta({ description: 'the addresses of `forward_to`, each with its state' }),
     forwards_spam: forwardsSpamField,
     is_active: activeField,
     is_domain_verified: z
@@ -94,14 +110,9 @@ const REFUSALS: Readonly<
   'too-many': refuse('CONFLICT', `A workspace has at most ${MAX_ROUTES} inbound routes. Delete one first.`),
 }
 
-const TARGET_PROBLEMS: Readonly<Record<TargetProblem, string>> = {
-  'not-an-address': 'is not an address',
-  'not-permitted':
-    'is neither at a verified domain of this workspace nor the address of a member; invite the person, or verify the ' +
-    'domain, first',
-}
 const FORWARD_PROBLEMS = {
   'forward-missing': 'the action forward needs at least one address',
+  'too-many-links': 'too many addresses were asked to confirm within a day; wait, or let some of them confirm first',
   'forward-unexpected': 'only the actions forward and webhook forward mail; send an empty list, or change the action',
 } as const
 
@@ -110,10 +121,7 @@ function isForwardProblem(result: { readonly kind: string }): result is ForwardP
 }
 
 function refuseForward(problem: ForwardProblem): Refusal {
-  const message =
-    problem.kind === 'target'
-      ? `${problem.address} ${TARGET_PROBLEMS[problem.problem]}`
-      : FORWARD_PROBLEMS[problem.kind]
+  const message = problem.kind === 'target' ? `${problem.address} is not an address` : FORWARD_PROBLEMS[problem.kind]
   return invalid([{ path: 'forward_to', message }])
 }
 
@@ -225,7 +233,42 @@ const remove = route({
     isUuid(params.id) && (await deleteRoute(ctx.db, caller.workspaceId, params.id)) ? {} : NO_ROUTE,
 })
 
-export const INBOUND_ROUTE_ROUTES: readonly AnyRoute[] = [create, list, get, update, remove]
+const resend = route({
+  name: 'resend-forward-confirmation',
+  summary: 'Send the link again by which an address of an inbound route is confirmed',
+  method: 'POST',
+  paths: ['/public/inbound/routes/:id/confirmation'],
+  access: ACCESS,
+  params: byId,
+  body: z
+    .object({ address: z.string().max(320, 'is too long').meta({ description: 'one of `forward_to`' }) })
+    .meta({ examples: [{ address: 'anna@example.org' }] }),
+  status: 200,
+  response: routeResponse,
+  errors: ['NOT_FOUND', 'CONFLICT', 'RATE_LIMITED'],
+  handle: async (ctx, { caller, params, body }) => {
+    const { workspaceId } = caller
+    const found = isUuid(params.id) ? await findRoute(ctx.db, workspaceId, params.id) : null
+    if (found === null) return NO_ROUTE
+    const target = found.forwardTargets.find(({ address }) => address.toLowerCase() === body.address.toLowerCase())
+    if (target === undefined) return invalid([{ path: 'address', message: 'is not in forward_to of this route' }])
+    if (target.state !== 'unconfirmed') return CONFIRMED
+    const { address } = target
+    const result = await requestConfirmation(ctx.db, workspaceId, { address, routeAddress: found.address })
+    if (result === 'confirmed') return CONFIRMED
+    if (result === 'too-soon') return rateLimited('client_rate', 'A link was sent less than 10 minutes ago.', 600)
+    if (result === 'too-many') return rateLimited('client_rate', 'Too many links were sent within a day.', 86_400)
+    return { body: { success: true, message: 'The link is being sent.', data: presentRoute(found) } }
+  },
+})
+
+const CONFIRMED = refuse('CONFLICT', 'This address needs no confirmation any more.')
+
+export const INBOUND_ROUTE_ROUTES: readonly AnyRoute[] = [create, list, get, update, remove, resend]
+
+function isoOf(text: string | null): string | null {
+  return text === null ? null : new Date(text).toISOString()
+}
 
 function presentRoute(found: InboundRoute): Record<string, unknown> {
   return {
@@ -235,6 +278,12 @@ function presentRoute(found: InboundRoute): Record<string, unknown> {
     priority: found.priority,
     description: found.description,
     forward_to: found.forwardTo,
+    forward_targets: found.forwardTargets.map(({ address, state, mailedAt, expiresAt }) => ({
+      address,
+      state,
+      link_sent_at: isoOf(mailedAt),
+      link_expires_at: isoOf(expiresAt),
+    })),
     forwards_spam: found.forwardsSpam,
     is_active: found.isActive,
     is_domain_verified: found.isDomainVerified,

@@ -1,4 +1,5 @@
 import { assert } from 'chai'
+import { sql } from '#src/stores/sql.ts'
 import { listOf, startApi, textOf, type TestResponse, type TestApi, type Tenant } from '#test/support/api.ts'
 
 const sorted = (texts: readonly string[]): string[] => texts.toSorted((a, b) => a.localeCompare(b))
@@ -169,6 +170,44 @@ describe('/public/suppressions', () => {
     assert.strictEqual(textOf((await call('GET', '/export', undefined, other.admin)).body).includes('anna'), false)
     await upload('anna@b.example\n', other.admin)
     assert.deepEqual([await listed(), await listed('', other.admin)], [['anna@b.example'], ['anna@b.example']])
+  })
+
+  it('the reason of a removal is in the audit log and in the history of the contact', async () => {
+    const email = 'anna@b.example'
+    const { rows } = await api.db.query<{ id: string }>(
+      `INSERT INTO contacts (id, workspace_id, email) VALUES (gen_random_uuid(), $1, $2) RETURNING id`,
+      [api.workspaceId, email],
+    )
+    const removals: readonly (readonly [path: string, body: unknown, reason: string | null])[] = [
+      ['/anna%40b.example?reason=asked+again', undefined, 'asked again'],
+      ['', { email, reason: 'new mailbox' }, 'new mailbox'],
+      ['', { suppressions: [{ email: 'Anna@B.example', reason: 'of the entry' }], reason: 'of all' }, 'of the entry'],
+      ['?email=anna%40b.example&reason=by+query', undefined, 'by query'],
+      ['/anna%40b.example', undefined, null],
+    ]
+    for (const [path, body] of removals) {
+      await call('POST', '', { email })
+      assert.strictEqual((await call('DELETE', path, body)).status, 200)
+    }
+    const reasons = removals.map(([, , reason]) => reason)
+    const log = await api.db.query<{ reason: string }>(
+      sql`
+        SELECT after ->> 'removal_reason' AS reason
+        FROM audit_log
+        WHERE after ? 'removal_reason' AND object = $1
+        ORDER BY id
+      `,
+      [email],
+    )
+    assert.deepEqual(
+      log.rows.map(({ reason }) => reason).filter((reason) => reason !== 'asked'), // of another test
+      reasons.filter((reason) => reason !== null),
+    )
+    const history = await api.call('GET', `/public/contacts/get-contact-history?id=${rows[0]?.id}`, { key: api.admin })
+    assert.strictEqual(history.status, 200, JSON.stringify(history.body))
+    const found = JSON.stringify(history.body)
+    for (const reason of reasons) if (reason !== null) assert.include(found, reason)
+    assert.include(found, 'suppression_removal_reason')
   })
 
   it('a send to a suppressed address fails with its cause', async () => {

@@ -9,8 +9,8 @@ import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { parseAddress } from '#src/mail/address.ts'
 import { CAUSE_KINDS, CAUSES, type CauseKind, type NewSuppression } from '#src/suppression/cause.ts'
 import { MAX_REASON } from '#src/suppression/import.ts'
-import { findSuppressions, listSuppressions, type SuppressionFilter, type Suppression } from '#src/suppression/list.ts'
-import { suppress, unsuppress } from '#src/suppression/suppress.ts'
+import { findSuppressions, listSuppressions, type SuppressionFilter } from '#src/suppression/list.ts'
+import { suppress, type Removal, unsuppress } from '#src/suppression/suppress.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { mapPage, onlyPage } from '#src/stores/page.ts'
 import { openPage } from '#api/http/list-cursor.ts'
@@ -19,6 +19,7 @@ import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
 import { time } from '#api/http/time-fields.ts'
+import { presentSuppression } from './suppression-view.ts'
 import { countText } from '#src/platform/plural.ts'
 
 export const ACCESS = { admin: 'suppressions:manage' } as const
@@ -90,13 +91,17 @@ const addBody = entryFields
 
 const addressFields = { email: addressField.optional(), address: addressField.optional().meta(aliasOf('email')) }
 const byName = z.object(addressFields)
-const removeBody = entryFields
-  .extend(listFields)
-  .transform((given): readonly string[] =>
-    [given.email ?? given.address, ...(given.suppressions ?? given.emails ?? given.addresses ?? [])].flatMap((item) =>
-      item === undefined ? [] : typeof item === 'string' ? [item] : [item.email ?? item.address ?? ''],
-    ),
+const removalReason = { reason: reasonField.meta({ description: 'why; it is in the audit log and in the history' }) }
+const removeBody = entryFields.extend(listFields).transform((given): readonly Removal[] => {
+  const reason = given.reason ?? null
+  return [given.email ?? given.address, ...(given.suppressions ?? given.emails ?? given.addresses ?? [])].flatMap(
+    (item) => {
+      if (item === undefined) return []
+      if (typeof item === 'string') return [{ address: item, reason }]
+      return [{ address: item.email ?? item.address ?? '', reason: item.reason ?? reason }]
+    },
   )
+})
 
 /** The filters of the list and the export. */
 export const suppressionFilters = z.object({
@@ -226,10 +231,12 @@ const remove = route({
   paths: ['/public/suppressions/:email'],
   access: ACCESS,
   params: z.object({ email: addressField }),
+  query: z.object(removalReason),
   status: 200,
   errors: ['NOT_FOUND'],
   response: removal,
-  handle: (ctx, { caller, params }) => removeFromList(ctx, caller.workspaceId, [params.email]),
+  handle: (ctx, { caller, params, query }) =>
+    removeFromList(ctx, caller.workspaceId, [{ address: params.email, reason: query.reason ?? null }]),
 })
 const removeByName = route({
   name: 'delete-suppressions',
@@ -237,14 +244,15 @@ const removeByName = route({
   method: 'DELETE',
   paths: ['/public/suppressions'],
   access: ACCESS,
-  query: byName,
+  query: byName.extend(removalReason),
   body: removeBody,
   status: 200,
   errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
   response: removal,
   handle: (ctx, { caller, query, body }) => {
     const one = query.email ?? query.address
-    return removeFromList(ctx, caller.workspaceId, one === undefined ? body : [one, ...body])
+    const reason = query.reason ?? null
+    return removeFromList(ctx, caller.workspaceId, one === undefined ? body : [{ address: one, reason }, ...body])
   },
 })
 
@@ -267,10 +275,10 @@ async function respondWithSuppression(
 async function removeFromList(
   ctx: ApiContext,
   workspaceId: string,
-  names: readonly string[],
+  removals: readonly Removal[],
 ): Promise<ApiResponse | Refusal> {
-  if (names.length === 0) return invalid([{ path: 'email', message: 'is required' }])
-  const removed = await unsuppress(ctx.db, workspaceId, names)
+  if (removals.length === 0) return invalid([{ path: 'email', message: 'is required' }])
+  const removed = await unsuppress(ctx.db, workspaceId, removals)
   if (removed.length === 0) return NOT_LISTED
   return {
     body: {
@@ -278,22 +286,5 @@ async function removeFromList(
       message: `${removed.length} removed from the suppression list.`,
       data: { removed: removed.length },
     },
-  }
-}
-
-function presentSuppression(suppression: Suppression): Record<string, unknown> {
-  return {
-    email: suppression.address,
-    address: suppression.address,
-    kind: suppression.kind,
-    cause: suppression.cause,
-    reason: suppression.cause,
-    reply: suppression.reply,
-    rule: suppression.rule,
-    event_id: suppression.eventId,
-    message_id: suppression.messageId,
-    api_key_id: suppression.apiKeyId,
-    created_at: suppression.createdAt.toISOString(),
-    updated_at: suppression.updatedAt.toISOString(),
   }
 }

@@ -113,6 +113,10 @@ campaign remove: delete-campaign
 statistics show: get-statistics
 statistics links: get-link-statistics
 desk: admin-get-deliverability get-deliverability
+branding show: get-branding
+branding set: change-branding
+branding logo: set-logo
+branding reset: change-branding delete-logo
 inbound routes: list-inbound-routes
 inbound route: get-inbound-route
 inbound create: create-inbound-route

@@ -22,7 +22,7 @@ const ABOUT = {
   action:
     'webhook (the default): store the mail and raise email.received; store: only store it; forward: store it and ' +
     'forward it; drop: discard it',
-  forward: 'forward each mail to this address of a member or of a verified domain; several with commas',
+  forward: 'forward each mail to this address; several with commas. One outside of the workspace gets a link first',
   'forward-spam': 'yes: forward spam, too',
   priority: 'of the routes that match an address, that of the highest priority counts; 0 by default',
 }

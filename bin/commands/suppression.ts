@@ -61,12 +61,13 @@ const ACTIONS: CliActions = {
   }),
   remove: apiAction({
     summary: 'let mail through to an address again',
-    usage: 'remove ADDRESS',
-    examples: ['remove anna@example.org'],
+    usage: 'remove ADDRESS [--reason WHY]',
+    examples: ['remove anna@example.org', 'remove anna@example.org --reason "asked by telephone"'],
+    options: ['reason'],
     arguments: [1, 1],
     routes,
     route: 'delete-suppression',
-    input: (call) => ({ params: { email: call.argument(0) } }),
+    input: (call) => ({ params: { email: call.argument(0) }, query: given({ reason: call.option('reason') }) }),
     text: (_, call) => `${call.argument(0)} is removed from the suppression list.`,
   }),
   import: apiAction({

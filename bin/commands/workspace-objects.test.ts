@@ -10,6 +10,7 @@ import { submissionOf } from '#test/support/submission.ts'
 
 const MAIN: Readonly<Record<string, () => Promise<{ run: CommandMain }>>> = {
   audience: () => import('./audience.ts'),
+  branding: () => import('./branding.ts'),
   campaign: () => import('./campaign.ts'),
   contact: () => import('./contact.ts'),
   domain: () => import('./domain.ts'),
@@ -52,6 +53,27 @@ describe('the commands for the objects of a workspace', () => {
     return JSON.parse(out) as Json
   }
   const idOf = (json: Json): string => String(json['id'])
+
+  it('show, set and reset the branding', async () => {
+    const logo = join(folder, 'logo.gif')
+    writeFileSync(logo, Buffer.from('R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7', 'base64'))
+    const changed = await callJson(
+      'branding',
+      'set',
+      '--accent-color',
+      '#7a1f3d',
+      '--texts',
+      '{"en": {"subscribe.button": "Join"}}',
+    )
+    assert.deepInclude(changed, { accent_color: '#7a1f3d', texts: { en: { 'subscribe.button': 'Join' } } })
+    assert.match(String((await callJson('branding', 'logo', logo))['logo_url']), /\/v\/logos\//)
+    await assert.isRejected(callJson('branding', 'set', '--accent-color', '#eeeeee'), /contrast/)
+    await assert.isRejected(callJson('branding', 'set'), /nothing to change/)
+    assert.deepInclude(await callJson('branding', 'reset'), { accent_color: null, texts: {}, logo_url: null })
+    const { out } = await call('branding', 'show', '--workspace', workspaceId)
+    assert.match(out, /default_language +en/)
+    assert.notMatch(out, /accent_color|catalogue/)
+  })
 
   it('need a workspace if there are several', async () => {
     await assert.isRejected(call('template', 'list'), /Several workspaces exist.*--workspace/)

@@ -1917,8 +1917,8 @@ export type CreateInboundRouteBody = {
   /** a note of yours */
   readonly description?: string | null
   /**
-   * addresses that get each mail, for the actions forward and webhook: at verified domains of the workspace, or those
-   * of its members
+   * addresses that get each mail, for the actions forward and webhook. An address that is neither at a verified domain
+   * of the workspace nor that of a member gets a link first, and no mail before it is confirmed
    */
   readonly forward_to?: readonly string[]
   /** whether mail with the verdict spam is forwarded, too */
@@ -3506,6 +3506,20 @@ export type ExportPersonBody = {
   readonly after?: string | null
 }
 
+export type ForwardTarget = {
+  /** the address */
+  readonly address: string
+  /**
+   * own: at a verified domain of the workspace, or the address of a member; confirmed: its owner agreed; unconfirmed:
+   * nothing is forwarded to it
+   */
+  readonly state: "own" | "confirmed" | "unconfirmed"
+  /** when the last link was sent; null: none was */
+  readonly link_sent_at: string | null
+  /** until when the last link can be used */
+  readonly link_expires_at: string | null
+}
+
 export type FoundEmail = {
   /** identifies it in other calls */
   readonly id: string
@@ -4548,10 +4562,12 @@ export type InboundRoute = {
   /** a note of yours */
   readonly description: string | null
   /**
-   * addresses that get each mail, for the actions forward and webhook: at verified domains of the workspace, or those
-   * of its members
+   * addresses that get each mail, for the actions forward and webhook. An address that is neither at a verified domain
+   * of the workspace nor that of a member gets a link first, and no mail before it is confirmed
    */
   readonly forward_to: readonly string[]
+  /** the addresses of `forward_to`, each with its state */
+  readonly forward_targets: readonly ForwardTarget[]
   /** whether mail with the verdict spam is forwarded, too */
   readonly forwards_spam: boolean
   /** whether it accepts mail; otherwise other routes may match */
@@ -5836,7 +5852,7 @@ export type ReceivedEmail = {
    * its verdict is spam, and the route forwards no spam; loop: this route forwarded it before, or it passed too many
    * servers; malformed: it has line ends or octets that servers read in different ways; unreadable: it could not be
    * parsed; too-large: it is larger than MAX_MESSAGE_BYTES permits; no-target: none of the addresses may be forwarded
-   * to any more; over-quota: the workspace has used its monthly quota
+   * to: they are not confirmed, or not permitted any more; over-quota: the workspace has used its monthly quota
    */
   readonly forward_result:
     | "forwarded"
@@ -6034,7 +6050,7 @@ export type ReceivedEmailSummary = {
    * its verdict is spam, and the route forwards no spam; loop: this route forwarded it before, or it passed too many
    * servers; malformed: it has line ends or octets that servers read in different ways; unreadable: it could not be
    * parsed; too-large: it is larger than MAX_MESSAGE_BYTES permits; no-target: none of the addresses may be forwarded
-   * to any more; over-quota: the workspace has used its monthly quota
+   * to: they are not confirmed, or not permitted any more; over-quota: the workspace has used its monthly quota
    */
   readonly forward_result:
     | "forwarded"
@@ -6202,6 +6218,11 @@ export type ResendCampaignBody = {
 export type ResendEmailBody = {
   /** only these of its recipients; by default all of them */
   readonly to?: readonly string[]
+}
+
+export type ResendForwardConfirmationBody = {
+  /** one of `forward_to` */
+  readonly address: string
 }
 
 export type RotateApiKeyBody = {
@@ -7314,8 +7335,8 @@ export type UpdateInboundRouteBody = {
   /** a note of yours */
   readonly description?: string | null
   /**
-   * addresses that get each mail, for the actions forward and webhook: at verified domains of the workspace, or those
-   * of its members
+   * addresses that get each mail, for the actions forward and webhook. An address that is neither at a verified domain
+   * of the workspace nor that of a member gets a link first, and no mail before it is confirmed
    */
   readonly forward_to?: readonly string[]
   /** whether mail with the verdict spam is forwarded, too */
@@ -9709,6 +9730,8 @@ export class Mailstead {
     readonly query?: {
       /** the address */
       readonly email?: string
+      /** why; it is in the audit log and in the history */
+      readonly reason?: string | null
     }
     readonly body?: DeleteSuppressionsBody
   } = {}, options?: CallOptions): Promise<DeleteSuppressionAnswer> {
@@ -9736,6 +9759,10 @@ export class Mailstead {
     readonly params: {
       /** the address */
       readonly email: string
+    }
+    readonly query?: {
+      /** why; it is in the audit log and in the history */
+      readonly reason?: string | null
     }
   }, options?: CallOptions): Promise<DeleteSuppressionAnswer> {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/suppressions/{email}' }, input, options)
@@ -10179,6 +10206,24 @@ export class Mailstead {
     }
   }, options?: CallOptions): Promise<void> {
     return this.#transport.call({ method: 'DELETE', path: '/api/v1/public/inbound/routes/{id}' }, input, options)
+  }
+
+  /**
+   * Send the link again by which an address of an inbound route is confirmed. Needs an Admin key with the scope
+   * `inbound:manage`. Open to people with the permission `inbound:write`.
+   */
+  resendForwardConfirmation(input: {
+    readonly params: {
+      /** the id of the route */
+      readonly id: string
+    }
+    readonly body: ResendForwardConfirmationBody
+  }, options?: CallOptions): Promise<InboundRouteAnswer> {
+    return this.#transport.call(
+      { method: 'POST', path: '/api/v1/public/inbound/routes/{id}/confirmation' },
+      input,
+      options,
+    )
   }
 
   /**

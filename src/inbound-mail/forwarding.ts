@@ -17,7 +17,7 @@ export const FORWARD_RESULTS = {
   malformed: 'it has line ends or octets that servers read in different ways',
   unreadable: 'it could not be parsed',
   'too-large': 'it is larger than MAX_MESSAGE_BYTES permits',
-  'no-target': 'none of the addresses may be forwarded to any more',
+  'no-target': 'none of the addresses may be forwarded to: they are not confirmed, or not permitted any more',
   'over-quota': 'the workspace has used its monthly quota',
 } as const
 export type ForwardResult = keyof typeof FORWARD_RESULTS

@@ -4,10 +4,11 @@
  */
 import type { Context } from '#src/context.ts'
 import { newId } from '#src/platform/id.ts'
-import type { Queryable } from '#src/stores/db.ts'
+import type { Db, Queryable } from '#src/stores/db.ts'
 import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
-import { findTargetProblem, type TargetProblem } from './forward-targets.ts'
+import { requestConfirmation } from './forward-addresses.ts'
+import { findNewTargets, findTargetProblem, isOwnTarget } from './forward-targets.ts'
 import { parseRouteAddress } from './route-address.ts'
 
 export const ROUTE_ACTIONS = {
@@ -27,12 +28,24 @@ export interface InboundRoute {
   readonly description: string | null
   /** Addresses that get each mail. */
   readonly forwardTo: readonly string[]
+  readonly forwardTargets: readonly ForwardTarget[]
   readonly forwardsSpam: boolean
   readonly isActive: boolean
   /** Whether its domain is verified. */
   readonly isDomainVerified: boolean
   readonly createdAt: Date
   readonly updatedAt: Date
+}
+
+/** `own`: at a domain of the workspace, or that of a member. Nothing is forwarded to an unconfirmed address. */
+export const TARGET_STATES = ['own', 'confirmed', 'unconfirmed'] as const
+
+export interface ForwardTarget {
+  readonly address: string
+  readonly state: (typeof TARGET_STATES)[number]
+  /** ISO 8601; null: no link was sent. */
+  readonly mailedAt: string | null
+  readonly expiresAt: string | null
 }
 
 export interface NewRoute {
@@ -62,8 +75,10 @@ export type CreatedRoute =
 
 /** `missing`: the action forwards, and there is no address; `unexpected`: the action forwards nothing. */
 export type ForwardProblem =
-  | { readonly kind: 'target'; readonly problem: TargetProblem; readonly address: string }
+  | { readonly kind: 'target'; readonly address: string }
   | { readonly kind: 'forward-missing' | 'forward-unexpected' }
+  /** Of links to addresses that are not confirmed. */
+  | { readonly kind: 'too-many-links' }
 
 export type UpdatedRoute =
   | { readonly kind: 'updated'; readonly route: InboundRoute }
@@ -74,10 +89,26 @@ export type UpdatedRoute =
 export const MAX_ROUTES = 500
 
 const VERIFIED = `d.verification_status IN ('verified', 'degraded')`
+const TARGETS = sql`
+  ARRAY(
+    SELECT json_build_object(
+      'address', t.address,
+      'state', CASE
+        WHEN ${isOwnTarget('r.workspace_id', 't.address')} THEN 'own'
+        WHEN f.confirmed_at IS NOT NULL THEN 'confirmed'
+        ELSE 'unconfirmed'
+      END,
+      'mailedAt', f.mailed_at[1], 'expiresAt', CASE WHEN f.confirmed_at IS NULL THEN f.expires_at END
+    )
+    FROM unnest(r.forward_to) AS t (address)
+    LEFT JOIN forward_addresses f ON f.workspace_id = r.workspace_id AND f.address = lower(t.address)
+  )
+`
 const COLUMNS = sql`
   r.id, r.local_part || '@' || d.domain AS address, r.action, r.priority, r.description,
   r.forward_to AS "forwardTo", r.forwards_spam AS "forwardsSpam", r.is_active AS "isActive",
-  ${VERIFIED} AS "isDomainVerified", r.created_at AS "createdAt", r.updated_at AS "updatedAt"
+  ${TARGETS} AS "forwardTargets", ${VERIFIED} AS "isDomainVerified", r.created_at AS "createdAt",
+  r.updated_at AS "updatedAt"
 `
 const FROM = 'inbound_routes r JOIN domains d ON d.id = r.domain_id'
 
@@ -111,7 +142,8 @@ export async function createRoute(
   )
   if (own?.verified !== true) return { kind: 'not-verified' }
   if (own.routes >= MAX_ROUTES) return { kind: 'too-many' }
-  const problem = await findForwardProblem(ctx.db, workspaceId, given)
+  const problem =
+    findForwardProblem(given) ?? (await requestConfirmations(ctx.db, workspaceId, { forwardTo, routeAddress: address }))
   if (problem !== null) return problem
   const id = newId()
   const { rowCount } = await ctx.db.query(CREATE, [
@@ -151,29 +183,35 @@ const FORWARDING: Readonly<Record<RouteAction, 'needed' | 'possible' | 'none'>> 
   drop: 'none',
 }
 
-async function findForwardProblem(
-  db: Queryable,
-  workspaceId: string,
-  { action, forwardTo }: Pick<NewRoute, 'action' | 'forwardTo'>,
-): Promise<ForwardProblem | null> {
+function findForwardProblem({ action, forwardTo }: Pick<NewRoute, 'action' | 'forwardTo'>): ForwardProblem | null {
   const need = FORWARDING[action]
   if (need === 'needed' && forwardTo.length === 0) return { kind: 'forward-missing' }
   if (need === 'none' && forwardTo.length > 0) return { kind: 'forward-unexpected' }
-  const found = await findTargetProblem(db, workspaceId, forwardTo)
-  return found === null ? null : { kind: 'target', ...found }
+  const address = findTargetProblem(forwardTo)
+  return address === null ? null : { kind: 'target', address }
 }
 
-export async function updateRoute(
-  db: Queryable,
+/** Addresses outside of the workspace get a link. Nothing is forwarded to them before it is used. */
+async function requestConfirmations(
+  db: Db,
   workspaceId: string,
-  id: string,
-  change: RouteChange,
-): Promise<UpdatedRoute> {
+  { forwardTo, routeAddress }: { readonly forwardTo: readonly string[]; readonly routeAddress: string },
+): Promise<ForwardProblem | null> {
+  for (const address of await findNewTargets(db, workspaceId, forwardTo))
+    if ((await requestConfirmation(db, workspaceId, { address, routeAddress })) === 'too-many')
+      return { kind: 'too-many-links' }
+  return null
+}
+
+export async function updateRoute(db: Db, workspaceId: string, id: string, change: RouteChange): Promise<UpdatedRoute> {
   const route = await findRoute(db, workspaceId, id)
   if (route === null) return { kind: 'not-found' }
   const { action = route.action, forwardTo = route.forwardTo } = change
   const isForwardChanged = change.action !== undefined || change.forwardTo !== undefined
-  const problem = isForwardChanged ? await findForwardProblem(db, workspaceId, { action, forwardTo }) : null
+  const problem = isForwardChanged
+    ? (findForwardProblem({ action, forwardTo }) ??
+      (await requestConfirmations(db, workspaceId, { forwardTo, routeAddress: route.address })))
+    : null
   if (problem !== null) return problem
   const { rowCount } = await db.query(
     sql`

@@ -4,6 +4,7 @@ import type { Config } from '#config/load.ts'
 export const JOIN_PATH = '/join'
 export const RESET_PATH = '/reset'
 export const CONFIRM_EMAIL_PATH = '/confirm-email'
+export const CONFIRM_FORWARD_PATH = '/confirm-forward'
 
 type PublicAddress = Pick<Config, 'publicUrl'>
 
@@ -17,4 +18,8 @@ export function resetLink({ publicUrl }: PublicAddress, token: string): string {
 
 export function confirmEmailLink({ publicUrl }: PublicAddress, token: string): string {
   return `${publicUrl.replace(/\/+$/, '')}${CONFIRM_EMAIL_PATH}/${token}`
+}
+
+export function confirmForwardLink({ publicUrl }: PublicAddress, token: string): string {
+  return `${publicUrl.replace(/\/+$/, '')}${CONFIRM_FORWARD_PATH}/${token}`
 }

@@ -49,6 +49,7 @@ import_chunks: deleted; src/imports/purge-imports.ts
 import_seen: deleted; src/imports/purge-imports.ts
 imports: deleted; worker/housekeeping.ts
 inbound_reports: deleted; worker/housekeeping.ts
+forward_addresses: deleted; src/inbound-mail/forward-addresses.ts
 received_emails: deleted; src/inbound-mail/received-emails.ts
 inbound_usage: deleted; src/inbound-mail/received-emails.ts
 learned_limits: deleted; src/shaping/learned-limits.ts

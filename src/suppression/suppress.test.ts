@@ -100,8 +100,15 @@ describe('the suppression list', () => {
     const other = await ctx.newWorkspace()
     await suppress(ctx.db, [entry('a@b.example')], now())
     assert.deepEqual(await findSuppressions(ctx.db, other, ['a@b.example']), [])
-    assert.deepEqual(await unsuppress(ctx.db, other, ['a@b.example']), [])
-    assert.deepEqual(await unsuppress(ctx.db, workspaceId, ['A@b.example', 'x@y.example']), ['a@b.example'])
+    assert.deepEqual(await unsuppress(ctx.db, other, [{ address: 'a@b.example', reason: null }]), [])
+    assert.deepEqual(
+      await unsuppress(
+        ctx.db,
+        workspaceId,
+        ['A@b.example', 'x@y.example'].map((address) => ({ address, reason: null })),
+      ),
+      ['a@b.example'],
+    )
     assert.strictEqual(await kindOf('a@b.example'), undefined)
   })
 
@@ -204,7 +211,11 @@ describe('the suppression list', () => {
         addresses.map((address) => entry(address)),
         now(),
       )
-      await unsuppress(ctx.db, workspaceId, addresses)
+      await unsuppress(
+        ctx.db,
+        workspaceId,
+        addresses.map((address) => ({ address, reason: null })),
+      )
       const [claimed] = await claimRecipients(ctx.db, LEASE, [{ messageId: submission.id, n: 0 }], now())
       assert.strictEqual(claimed?.suppression, null)
     })

@@ -6,7 +6,8 @@
  * (src/messages/claim.ts).
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
-import { prepared, type Queryable } from '#src/stores/db.ts'
+import { recordChange } from '#src/stores/audit.ts'
+import { prepared, type Db, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { CAUSE_KINDS, CAUSES, type NewSuppression } from './cause.ts'
 
@@ -127,7 +128,40 @@ export async function withdrawBulkUnsubscribe(db: Queryable, workspaceId: string
   await db.query(WITHDRAW, [workspaceId, address])
 }
 
-/** Removes addresses from the list. Returns those that were on it. */
-export async function unsuppress(db: Queryable, workspaceId: string, addresses: readonly string[]): Promise<string[]> {
-  return (await db.query<{ address: string }>(REMOVE, [workspaceId, addresses])).rows.map(({ address }) => address)
+export interface Removal {
+  readonly address: string
+  /** Why, in the words of who removed it. */
+  readonly reason: string | null
+}
+
+const NOTE_REMOVALS = sql`
+  INSERT INTO contact_changes (contact_id, id, workspace_id, changes)
+  SELECT c.id, new_enrolment_id(), c.workspace_id,
+    jsonb_build_array(
+      jsonb_build_object('field', 'is_suppressed', 'from', true, 'to', false),
+      jsonb_build_object('field', 'suppression_removal_reason', 'from', null, 'to', r.reason)
+    )
+  FROM unnest($2::text[], $3::text[]) AS r (address, reason)
+  JOIN contacts c ON c.workspace_id = $1 AND c.email = r.address
+`
+
+/**
+ * Removes addresses from the list. Returns those that were on it. The reason is in the audit log, and in the history of
+ * the contact with that address.
+ */
+export function unsuppress(db: Db, workspaceId: string, removals: readonly Removal[]): Promise<string[]> {
+  const reasons = new Map(removals.map(({ address, reason }) => [address.toLowerCase(), reason]))
+  return db.transaction(async (tx) => {
+    const { rows } = await tx.query<{ address: string }>(REMOVE, [workspaceId, [...reasons.keys()]])
+    const removed = rows.map(({ address }) => address)
+    await tx.query(NOTE_REMOVALS, [workspaceId, removed, removed.map((address) => reasons.get(address) ?? null)])
+    for (const address of removed) {
+      const reason = reasons.get(address) ?? null
+      if (reason === null) continue
+      // beside the entry of the trigger, of the same kind: an erasure finds both
+      const common = { kind: 'suppression', object: address, workspaceId, change: 'delete' } as const
+      await recordChange(tx, { ...common, before: null, after: { removal_reason: reason } })
+    }
+    return removed
+  })
 }

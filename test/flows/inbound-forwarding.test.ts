@@ -188,14 +188,52 @@ describe('forwarding of inbound mail', () => {
       assert.equal(status, 400)
       return JSON.stringify(body['details'])
     }
-    assert.match(await refused({ forward_to: ['victim@stranger.example'] }), /victim@stranger.example is neither/)
+    assert.match(await refused({ forward_to: ['victim'] }), /victim is not an address/)
     assert.match(await refused({ forward_to: [] }), /needs at least one address/)
     assert.match(await refused({ action: 'store', forward_to: ['bea@home.example'] }), /only the actions forward and/)
     const id = await createRoute('left', { forward_to: [`other@${testbed.system.domain}`] })
     const path = `/public/inbound/routes/${id}`
-    assert.equal((await call('PATCH', path, { forward_to: ['x@stranger.example'] })).status, 400)
     assert.equal((await call('PATCH', path, { forward_to: ['BEA@home.example'] })).status, 200)
     await testbed.system.db.query('DELETE FROM workspace_members')
     assert.equal((await bring('left', MAIL)).forward_result, 'no-target')
+  })
+
+  it('goes to a stranger only after they confirmed it by a mailed link', async () => {
+    const outside = await testbed.addReceiver('outside.example')
+    const id = await createRoute('out', { forward_to: ['Carl@outside.example'] })
+    const path = `/public/inbound/routes/${id}`
+    const target = async (): Promise<Record<string, unknown> | undefined> =>
+      listOf((await call('GET', path)).body['data']?.['forward_targets'])[0]
+    assert.equal((await target())?.['state'], 'unconfirmed')
+    assert.equal((await bring('out', MAIL)).forward_result, 'no-target')
+    const [mail] = await outside.until(1)
+    assert.equal(mail?.to.join(), 'carl@outside.example')
+    const text = String(mail?.bytes).replaceAll(/=\r?\n/g, '')
+    assert.match(text, new RegExp(`wants to forward mail for out@${testbed.system.domain}`))
+    const link = /\/confirm-forward\/[\w-]+/.exec(text)?.[0] ?? ''
+    const open = (method: string, headers = {}): Promise<Response> =>
+      fetch(`${testbed.system.url}${link}`, { method, headers: { accept: 'text/html', ...headers } })
+    for (const method of ['GET', 'HEAD', 'GET']) assert.equal((await open(method)).status, 200)
+    assert.equal((await target())?.['state'], 'unconfirmed', 'opening the link confirms nothing')
+    assert.equal((await open('POST', { 'sec-fetch-site': 'cross-site' })).status, 403)
+    const again = await call('POST', `${path}/confirmation`, { address: 'carl@outside.example' })
+    assert.equal(again.status, 429, 'links are limited')
+    assert.match(
+      await (await open('POST', { 'content-type': 'application/x-www-form-urlencoded' })).text(),
+      /Forwarding is confirmed/,
+    )
+    assert.equal((await open('POST')).status, 404, 'a link works once')
+    assert.equal((await target())?.['state'], 'confirmed')
+    assert.equal((await call('POST', `${path}/confirmation`, { address: 'carl@outside.example' })).status, 409)
+    assert.equal((await bring('out', MAIL)).forward_result, 'forwarded')
+    assert.equal((await outside.until(2))[1]?.to.join(), 'Carl@outside.example')
+    const { rows } = await testbed.system.db.query(
+      `SELECT actor_kind, actor, object FROM audit_log WHERE action = 'confirm-forward'`,
+    )
+    assert.deepEqual(rows, [{ actor_kind: 'mailbox', actor: 'carl@outside.example', object: 'carl@outside.example' }])
+    // another workspace needs its own confirmation, and an old link is worth nothing
+    await testbed.system.db.query(`UPDATE forward_addresses SET confirmed_at = NULL, expires_at = now()`)
+    assert.equal((await open('POST')).status, 404)
+    assert.equal((await bring('out', MAIL)).forward_result, 'no-target')
   })
 })

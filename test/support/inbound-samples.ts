@@ -12,6 +12,7 @@ export const INBOUND_SAMPLES: Readonly<Record<string, readonly MakeSample[]>> = 
   'get-inbound-route': [ofRoute],
   'update-inbound-route': [(own) => ({ ...ofRoute(own), body: { description: 'New' } })],
   'delete-inbound-route': [ofRoute],
+  'resend-forward-confirmation': [(own) => ({ ...ofRoute(own), body: { address: 'anna@outside.example' } })],
   'list-received-emails': [({ inboundRoute }) => ({ query: { route_id: inboundRoute }, isFilter: true })],
   'get-received-email': [ofEmail],
   'get-received-email-source': [ofEmail],

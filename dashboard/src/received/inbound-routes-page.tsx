@@ -108,12 +108,17 @@ function useRouteColumns(onDelete: ((route: InboundRoute) => void) | null): read
       header: received.action,
       width: '24%',
       priority: 2,
-      cell: ({ action, forward_to: targets }) => (
-        <span className="block truncate" title={targets.join(', ')}>
-          {received.actionNames[action]}
-          {targets.length > 0 && <span className="ml-1.5 text-sm text-muted">→ {targets.join(', ')}</span>}
-        </span>
-      ),
+      cell: ({ action, forward_targets: targets }) => {
+        const names = targets.map(({ address, state }) =>
+          state === 'unconfirmed' ? `${address} (${received.unconfirmed})` : address,
+        )
+        return (
+          <span className="block truncate" title={names.join(', ')}>
+            {received.actionNames[action]}
+            {names.length > 0 && <span className="ml-1.5 text-sm text-muted">→ {names.join(', ')}</span>}
+          </span>
+        )
+      },
     },
     {
       id: 'priority',

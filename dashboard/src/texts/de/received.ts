@@ -47,7 +47,9 @@ export const received: Texts['received'] = {
     drop: 'Annehmen und wegwerfen.',
   },
   forwardTo: 'Weiterleiten an',
-  forwardToHint: 'Adressen bei verifizierten Domains des Arbeitsbereichs oder die seiner Mitglieder.',
+  forwardToHint:
+    'Andere Adressen als die Ihrer Domains und Mitglieder erhalten einen Link und vor ihrer Zustimmung keine E-Mail.',
+  unconfirmed: 'nicht bestätigt',
   forwardsSpam: 'Auch Mail mit dem Urteil Spam weiterleiten',
   priority: 'Priorität',
   priorityHint: 'Von mehreren passenden Routen zählt die höchste Zahl, dann die genaueste Adresse.',
