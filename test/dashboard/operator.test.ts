@@ -30,7 +30,9 @@ describe('dashboard: remote servers', () => {
     // a deferral, so that mail stays in the queue, a refusal, and mail that is accepted
     const replies: Readonly<Record<string, string>> = { wait: `450 4.2.0 ${SCRIPT}`, refused: `550 5.1.1 ${SCRIPT}` }
     receiver = await startReceiver({ on: { rcpt: ({ address }) => replies[address.split('@')[0] ?? ''] } })
-    return { DNS_SERVERS: dns.server, ROUTES: `${DOMAIN}=smtp://127.0.0.1:${receiver.port}` }
+    // without the haste of other tests: deferred mail must not expire while it is looked at
+    const retries = { RETRY_SCALE: '1' }
+    return { ...retries, DNS_SERVERS: dns.server, ROUTES: `${DOMAIN}=smtp://127.0.0.1:${receiver.port}` }
   })
   const scene = useScene(started)
   const asked: string[] = []
