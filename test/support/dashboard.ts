@@ -22,15 +22,17 @@ export interface OperatorTab {
   readonly page: Page
 }
 
+type Configure = () => Promise<Record<string, string>>
+
 /**
  * Registers the hooks of a suite that starts one, with settings that `configure` returns, and stops it. The tests are
  * skipped without Chromium. Returns what was started, for hooks and tests.
  */
-export function useDashboard(configure: () => Promise<Record<string, string>>): () => Dashboard {
+export function useDashboard(configure: Configure): () => Dashboard {
   let dashboard: Dashboard | undefined
   before(async function () {
     this.timeout(SETUP_MS)
-    dashboard = await startDashboard(this, await configure())
+    dashboard = await startDashboard(this, configure)
   })
   after(() => dashboard?.stop())
   return () => {
@@ -39,9 +41,11 @@ export function useDashboard(configure: () => Promise<Record<string, string>>): 
   }
 }
 
-async function startDashboard(test: Mocha.Context, settings: Record<string, string>): Promise<Dashboard> {
+async function startDashboard(test: Mocha.Context, configure: Configure): Promise<Dashboard> {
+  // first, so that nothing else is started without it
   const chromium = await openChromium(test)
-  const installation = await startInstallation(settings).catch(async (error: unknown) => {
+  const start = async (): Promise<Installation> => startInstallation(await configure())
+  const installation = await start().catch(async (error: unknown) => {
     await chromium.close()
     throw error
   })
