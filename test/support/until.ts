@@ -1,18 +1,29 @@
 /**
  * Waits for a condition, polled every few milliseconds, and fails with a message after a time-out. Tests wait for
- * events, never for a fixed time.
+ * events, never for a fixed time. A condition that asks a process or a store costs CPU of all of them, so the longer it
+ * is not met, the less often it is asked.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const POLL_MS = 10
+const LONGEST_POLL_MS = 50
+/** The pause is at most this part of the time that has passed. */
+const POLL_SHARE = 1 / 20
 const DEFAULT_TIMEOUT_MS = 60_000
 
-/** Rejects with what `complaint` says when it is not so within `patienceMs`. */
+/** Rejects with what `describeFailure` says if the condition is not met within `timeoutMs`. */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   describeFailure = (): string | Promise<string> => 'it did not happen',
   timeoutMs = DEFAULT_TIMEOUT_MS,
 ): Promise<void> {
-  for (const end = Date.now() + timeoutMs; !(await condition()); await sleep(POLL_MS))
-    if (Date.now() > end) throw new Error(`${await describeFailure()} (waited ${timeoutMs} ms)`)
+  const beganAt = Date.now()
+  for (;;) {
+    const met = condition()
+    if (await met) return
+    const passedMs = Date.now() - beganAt
+    if (passedMs > timeoutMs) throw new Error(`${await describeFailure()} (waited ${timeoutMs} ms)`)
+    const pauseMs = typeof met === 'boolean' ? POLL_MS : Math.max(POLL_MS, passedMs * POLL_SHARE)
+    await sleep(Math.min(LONGEST_POLL_MS, pauseMs))
+  }
 }
