@@ -50,7 +50,12 @@ export async function openChromium(test: Mocha.Context): Promise<Chromium> {
   if (browser === null) return test.skip()
   return {
     newProfile: async (options = {}) => {
-      const context = await browser.newContext({ viewport: { width: 1280, height: 860 }, locale: 'en-GB', ...options })
+      const context = await browser.newContext({
+        viewport: { width: 1280, height: 860 },
+        locale: 'en-GB',
+        reducedMotion: 'reduce', // animations use a core while a test waits: nothing is drawn by a GPU
+        ...options,
+      })
       context.setDefaultTimeout(TIMEOUT_MS)
       const problems: string[] = []
       context.on('weberror', (error) => problems.push(`uncaught: ${error.error().stack ?? error.error().message}`))
