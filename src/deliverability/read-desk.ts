@@ -7,7 +7,7 @@ import type { Context } from '#src/context.ts'
 import { listFindings, type StoredFinding } from '#src/egress/check-store.ts'
 import { listSources, type EgressSource } from '#src/egress/sources.ts'
 import { listNotices } from '#src/operator/notices.ts'
-import { loadShaping, shapingFileOf } from '#src/shaping/shaping-file-watch.ts'
+import { parsedShaping, shapingFileOf } from '#src/shaping/shaping-file-watch.ts'
 import { INSTALLATION } from '#src/statistics/dimensions.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -27,19 +27,20 @@ export async function readDesk(ctx: DeskContext, workspaceId: string | null): Pr
   const { db, clock, config } = ctx
   const now = new Date(clock.now())
   const scope = workspaceId ?? INSTALLATION
-  const reports = await readTraffic(db, scope)
-  const shaping = loadShaping(shapingFileOf(config))
   const isInstallation = workspaceId === null
-  return {
-    at: now,
-    isOfWorkspace: !isInstallation,
-    receivers: await readReceivers(db, reports, { scope, now, shaping, warmUp: config.warmUp }),
-    sources: isInstallation ? await readSources(db, reports) : [],
-    senders: isInstallation ? await readWorkspaces(db, reports) : domainsIn(reports),
-    dmarc: await readDmarcFailures(db, { workspaceId, since: new Date(now.getTime() - DMARC_DAYS * DAY_MS) }),
-    certificates: isInstallation ? await readCertificates(db, now) : [],
-    notices: isInstallation ? await readNotices(db) : [],
-  }
+  const shaping = parsedShaping(shapingFileOf(config))
+  const [reports, dmarc, certificates, notices] = await Promise.all([
+    readTraffic(db, scope),
+    readDmarcFailures(db, { workspaceId, since: new Date(now.getTime() - DMARC_DAYS * DAY_MS) }),
+    isInstallation ? readCertificates(db, now) : [],
+    isInstallation ? readNotices(db) : [],
+  ])
+  const [receivers, sources, senders] = await Promise.all([
+    readReceivers(db, reports, { scope, now, shaping, warmUp: config.warmUp }),
+    isInstallation ? readSources(db, reports) : [],
+    isInstallation ? readWorkspaces(db, reports) : domainsIn(reports),
+  ])
+  return { at: now, isOfWorkspace: !isInstallation, receivers, sources, senders, dmarc, certificates, notices }
 }
 
 async function readSources(db: Queryable, { pairs }: TrafficReports): Promise<SourceDesk[]> {

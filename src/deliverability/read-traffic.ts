@@ -38,16 +38,15 @@ export async function readTraffic(db: TrafficDb, scope: string): Promise<Traffic
   const read = (dimension: DimensionName, { interval, division }: Period, limit: number): Promise<Report> =>
     readReport(db, { scope, dimension, value: null, interval, division, counters: TRAFFIC_COUNTERS, limit })
   const together = { ...hours, division: { starts: hours.division.starts.slice(0, 1), end: hours.division.end } }
-  return {
-    day: await read('receiver', hours, MAX_RECEIVERS),
-    week: await read('receiver', days, MAX_RECEIVERS),
-    pairs: {
-      sources: isInstallation ? await read('receiver_source', together, MAX_PAIRS) : null,
-      classes: await read('receiver_class', together, MAX_PAIRS),
-    },
-    encrypted: await read('encrypted', together, MAX_RECEIVERS),
-    senders: await read(isInstallation ? 'workspace' : 'domain', days, MAX_SENDERS),
-  }
+  const [day, week, sources, classes, encrypted, senders] = await Promise.all([
+    read('receiver', hours, MAX_RECEIVERS),
+    read('receiver', days, MAX_RECEIVERS),
+    isInstallation ? read('receiver_source', together, MAX_PAIRS) : null,
+    read('receiver_class', together, MAX_PAIRS),
+    read('encrypted', together, MAX_RECEIVERS),
+    read(isInstallation ? 'workspace' : 'domain', days, MAX_SENDERS),
+  ])
+  return { day, week, pairs: { sources, classes }, encrypted, senders }
 }
 
 interface Period {
