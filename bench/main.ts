@@ -21,6 +21,7 @@ import { openDirect } from '#bench/references/direct.ts'
 import { openHarakas } from '#bench/references/haraka.ts'
 import { missingForPostfix, openPostfixes } from '#bench/references/postfix.ts'
 import { startRemote } from '#bench/harness/remote.ts'
+import { readStages } from '#bench/harness/stages.ts'
 import { writeReport } from './report.ts'
 import type { BenchResults } from './results.ts'
 import { runApi } from '#bench/scenarios/api.ts'
@@ -111,6 +112,7 @@ async function runScenarios(
     })
     stop.throwIfAborted()
   }
+  if (profileDir !== null) results.stages = readStages(profileDir)
   return { results, failures }
 }
 

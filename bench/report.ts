@@ -15,6 +15,7 @@ export function writeReport(machine: MachineInfo, results: BenchResults, targets
     ...comparisons(results),
     ...latencies(results),
     ...volumes(results),
+    ...section(results.stages, () => 'Stages of the main threads (profiles)', tables.stagesTable),
     ...(targets.length > 0 ? ['Targets', targetTable(targets)] : []),
   ]
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`

@@ -2,6 +2,7 @@
  * The results of one benchmark run, as stored in the JSON file and shown in the
  * tables. A scenario that was not selected or that failed has no entry.
  */
+import type { ProcessStages } from '#bench/harness/stages.ts'
 import type { ApiResult } from '#bench/scenarios/api.ts'
 import type { AutomationsResult } from '#bench/scenarios/automations.ts'
 import type { BacklogResult } from '#bench/scenarios/backlog.ts'
@@ -29,5 +30,7 @@ export interface BenchResults {
   readonly campaign?: CampaignResult
   readonly automations?: AutomationsResult
   readonly tracking?: TrackingResult
+  /** With `--profile`: the stages of each process. */
+  readonly stages?: readonly ProcessStages[]
   readonly streams?: StreamsResult
 }

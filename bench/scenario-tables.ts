@@ -10,6 +10,7 @@ import type { Latencies, LatencyResult } from '#bench/scenarios/latency.ts'
 import type { StreamsResult } from '#bench/scenarios/streams.ts'
 import type { TarpitsResult } from '#bench/scenarios/tarpits.ts'
 import { TARGET_RATE, type TrackingResult } from '#bench/scenarios/tracking.ts'
+import type { ProcessStages } from '#bench/harness/stages.ts'
 import { spread } from '#bench/harness/stats.ts'
 import { formatCpu, formatCount, formatMemory, PROCESSES, formatRange, formatTable } from './table.ts'
 
@@ -63,6 +64,16 @@ export function campaignTable({
     `  CPU ms a message: ${formatCpu(sendCpuMs)}; of transactional mail: ${formatCpu(plainCpuMs)}.`,
     `  Peak memory: ${formatMemory(peakMb)}.`,
   ].join('\n')
+}
+
+/** The share of each stage, and of what is left. */
+export function stagesTable(processes: readonly ProcessStages[]): string {
+  return formatTable([
+    ['', 'stage', 'share'],
+    ...processes.flatMap(({ process, shares }) =>
+      shares.map(([stage, share], index) => [index === 0 ? process : '', stage, `${(share * 100).toFixed(1)} %`]),
+    ),
+  ])
 }
 
 export function automationsTable({ seconds, instant, peakMb }: AutomationsResult): string {
