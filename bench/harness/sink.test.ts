@@ -90,6 +90,13 @@ describe('the counting sink', () => {
     assert.ok(first > 0 && second > first)
   })
 
+  it('removes the dots of the transfer from the sample', async () => {
+    await sink.begin({ from: 101, count: 1, hasNumberedBody: false })
+    await talk(port, mail(101, 'DKIM-Signature: v=1\r\n\r\n..example\r\nx'))
+    const { sample } = await sink.finish()
+    assert.strictEqual(Buffer.from(sample).toString(), 'DKIM-Signature: v=1\r\n\r\n.example\r\nx\r\n')
+  })
+
   it('starts each measurement with empty counters', async () => {
     await sink.begin({ from: 101, count: 1, hasNumberedBody: true })
     await talk(port, mail(101))

@@ -98,7 +98,7 @@ export function createSink() {
       Object.assign(state, createState(expected))
     },
     progress: async (): Promise<number> => state.ledger.distinct,
-    finish: async (): Promise<SinkLedger> => state.ledger,
+    finish: async (): Promise<SinkLedger> => ({ ...state.ledger, sample: withoutStuffing(state.ledger.sample) }),
     arrivals: async (): Promise<Arrivals> => state.arrivals,
     /** Delays every 250 to the final dot from now on. */
     slow: async (delayMs: number): Promise<void> => {
@@ -194,6 +194,11 @@ function readMessage(session: Session, state: SinkState): string | null {
   inspectMessage(pending.subarray(0, end + 2), session, state)
   if (state.delayMs === 0) recordArrival(session, state)
   return ACCEPTED
+}
+
+/** The sample as it was signed, without the dots that the transfer added (RFC 5321 §4.5.2). */
+function withoutStuffing(message: Uint8Array): Uint8Array {
+  return Buffer.from(Buffer.from(message).toString('latin1').replaceAll('\r\n..', '\r\n.'), 'latin1')
 }
 
 /** Checks the signature field and the number in the body. */

@@ -1,7 +1,7 @@
 /**
  * Which stage of a message costs how much: the CPU profiles of a run with `--profile`, by the file of the innermost
- * frame that belongs to a stage. Samples are taken at a fixed rate of the clock, so on a machine with other load a stage
- * that wakes other threads seems to cost more than it does. A profile that cannot be read is left out.
+ * frame that belongs to a stage. Samples are taken at a fixed rate of the clock, so on a machine with other load a
+ * stage that wakes other threads seems to cost more than it does. A profile that cannot be read is left out.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

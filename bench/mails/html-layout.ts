@@ -10,13 +10,16 @@ const PREHEADER_PADDING = '&#847;&zwnj;&nbsp;'
 
 /** `contents` are rows of the layout table. */
 export function htmlDocument(title: string, preheader: string, contents: readonly string[]): string {
-  return `<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">
+  return `<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN"
+  "http://www.w3.org/TR/xhtml1/DTD/xhtml1-transitional.dtd">
 <html xmlns="http://www.w3.org/1999/xhtml" lang="en">
 <head>
   <meta http-equiv="Content-Type" content="text/html; charset=utf-8" />
   <meta name="viewport" content="width=device-width, initial-scale=1.0" />
   <title>${title}</title>
-  <!--[if mso]><xml><o:OfficeDocumentSettings><o:PixelsPerInch>96</o:PixelsPerInch></o:OfficeDocumentSettings></xml><![endif]-->
+  <!--[if mso]><xml><o:OfficeDocumentSettings>
+    <o:PixelsPerInch>96</o:PixelsPerInch>
+  </o:OfficeDocumentSettings></xml><![endif]-->
   <style type="text/css">
     body { margin: 0; padding: 0; -webkit-text-size-adjust: 100%; background-color: #f4f5f7; }
     table, td { border-collapse: collapse; mso-table-lspace: 0; mso-table-rspace: 0; }
@@ -60,7 +63,8 @@ export function buttonRow(label: string, url: string): string {
             <table role="presentation" cellpadding="0" cellspacing="0" border="0"><tr>
               <td bgcolor="#1a73e8" style="border-radius:6px;">
                 <a href="${url}"
-                  style="display:inline-block;padding:12px 24px;${FONT};font-size:16px;color:#ffffff;text-decoration:none;">${label}</a>
+                  style="display:inline-block;padding:12px 24px;${FONT};font-size:16px;color:#ffffff;"
+                >${label}</a>
               </td>
             </tr></table>
           </td>
@@ -69,7 +73,8 @@ export function buttonRow(label: string, url: string): string {
 
 /** As shops write them: a path, a token and campaign parameters. */
 export function longUrl(random: Random, path: string): string {
-  const query = `uid=${random.token(22)}&amp;utm_source=mail&amp;utm_medium=transactional&amp;utm_campaign=${random.token(8)}`
+  const campaign = `utm_source=mail&amp;utm_medium=transactional&amp;utm_campaign=${random.token(8)}`
+  const query = `uid=${random.token(22)}&amp;${campaign}`
   return `https://www.shop.example/${path}/${random.token(12)}?${query}`
 }
 

@@ -35,7 +35,9 @@ function teaserRow(title: string, text: string, url: string): string {
   return `        <tr>
           <td style="padding:16px 32px;background-color:#ffffff;">
             <table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0"><tr>
-              <td class="stack" width="180" valign="top"><img src="https://img.shop.example/teaser.jpg" width="160" height="120" alt="" style="display:block;border-radius:4px;" /></td>
+              <td class="stack" width="180" valign="top">
+                <img src="https://img.shop.example/teaser.jpg" width="160" height="120" alt="" style="display:block;" />
+              </td>
               <td class="stack" valign="top" style="${FONT};font-size:15px;line-height:22px;color:#3a3f47;">
                 <h2 style="margin:0 0 6px 0;font-size:18px;line-height:24px;">${title}</h2>
                 <p style="margin:0 0 8px 0;">${text}</p>

@@ -46,7 +46,7 @@ function receiptHtml(random: Random, bytes: number): string {
     index % 5 === 4
       ? textRow(`<p style="margin:0;">${random.sentence(18)}</p>`)
       : itemRow(
-          `${random.pick(PRODUCTS)}<br /><span style="color:#6b7280;font-size:13px;">Art. ${random.int(1e5, 1e6)}</span>`,
+          `${random.pick(PRODUCTS)}<br /><span style="color:#6b7280;">Art. ${random.int(1e5, 1e6)}</span>`,
           `&euro;${price(random)}`,
         ),
   )
@@ -73,7 +73,8 @@ export function oneTimeCode(random: Random): SampleMail {
 <p style="font-size:16px;">Hello,</p>
 <p style="font-size:16px;">your code to sign in to Shop &amp; Sons is</p>
 <p style="font-size:32px;letter-spacing:6px;font-weight:700;">${code}</p>
-<p style="font-size:14px;color:#6b7280;">It is valid for 10&nbsp;minutes. If you did not request it, ignore this mail.</p>
+<p style="font-size:14px;color:#6b7280;">It is valid for 10&nbsp;minutes.
+If you did not request it, ignore this mail.</p>
 <p style="font-size:11px;color:#9ca3af;">
 ${marker}
 </p></body></html>

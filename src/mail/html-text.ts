@@ -4,8 +4,8 @@
  *
  * Processes the tokens of html-scanner.ts in one pass without a tree or recursion, in linear time, so that depth,
  * missing end tags and size are harmless. It is on the path of each outbound message with only HTML, so it is built
- * for speed; html-to-text is the second opinion in its tests. Hidden elements are included (a preheader is one); comments, and with them conditional content for
- * Outlook, are not. Pure; never throws.
+ * for speed; html-to-text is the second opinion in its tests. Hidden elements are included (a preheader is one);
+ * comments, and with them conditional content for Outlook, are not. Pure; never throws.
  */
 import { decodeAttribute, decodeText } from './html-entities.ts'
 import { HtmlScanner } from './html-scanner.ts'

@@ -1,7 +1,8 @@
 /**
  * Formats plain text: words in, wrapped lines out. Handles white space, line breaks, list bullets, indents and quote
- * marks, but no HTML. Words are written in place, each behind one unit that becomes the space or line end before it. Each call takes linear time in the length of its argument: the depth of indents is limited, so
- * unlimited nesting cannot create unlimited lines.
+ * marks, but no HTML. Words are written in place, each behind one unit that becomes the space or line end before it.
+ * Each call takes linear time in the length of its argument: the depth of indents is limited, so unlimited nesting
+ * cannot create unlimited lines.
  */
 
 import { isSpace, TextBuffer } from './text-buffer.ts'
