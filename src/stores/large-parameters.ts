@@ -1,6 +1,6 @@
 /**
- * Sends statements with large binary parameters to PostgreSQL without copying these. pg builds the whole Bind message in
- * one buffer, which copies a parameter twice and allocates half of its size in addition: for a message of 35 MB that
+ * Sends statements with large binary parameters to PostgreSQL without copying these. pg builds the whole Bind message
+ * in one buffer, which copies a parameter twice and allocates half of its size in addition: for a message of 35 MB that
  * blocked the event loop for 50 ms. Here the parts of the message are written one after the other. The caller must not
  * change a parameter before its statement has ended. If the connection is lost between two parts, the server discards
  * the incomplete message.

@@ -33,7 +33,7 @@ export function describeCampaigns(started: () => Dashboard): void {
       })
     })
 
-    it('10,000 contacts are imported: columns are mapped, a trial run says what would happen, and it does', async () => {
+    it('10,000 contacts are imported: columns are mapped, a trial run says what happens, and it does', async () => {
       const { page } = scene
       await open('Contacts')
       await open('Import')
@@ -132,7 +132,7 @@ export function describeCampaigns(started: () => Dashboard): void {
       await page.getByText('Completed', { exact: true }).first().waitFor()
     })
 
-    it('an automation is built on the canvas and activated; a contact enters, gets its mail and is counted', async () => {
+    it('an automation is built on the canvas and activated; a contact enters, gets mail, is counted', async () => {
       const { page } = scene
       await open('Automations')
       await press('New automation')

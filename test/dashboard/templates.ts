@@ -1,6 +1,6 @@
 /**
- * A person writes a template with blocks, sends a test to the sandbox, edits it as code, and compares its versions, with
- * a real browser.
+ * A person writes a template with blocks, sends a test to the sandbox, edits it as code, and compares its versions,
+ * with a real browser.
  */
 import { assert } from 'chai'
 import type { FrameLocator, Locator } from 'playwright-core'

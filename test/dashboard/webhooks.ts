@@ -76,7 +76,7 @@ export function describeWebhooks(started: () => Dashboard): void {
       await page.getByText('On', { exact: true }).waitFor()
     })
 
-    it('an inbound route is made; mail to it is shown harmlessly and posted to the webhook, twice on request', async () => {
+    it('an inbound route is made; its mail is shown harmlessly and posted to the webhook, twice if asked', async () => {
       const { page } = scene
       await open('Inbound mail')
       await open('Routes')
