@@ -40,6 +40,7 @@ export async function createInboundMail(
   const fields = { address: `in-${marker}@${domain}`, action: 'store', description: marker }
   const created = await admin('POST', '/public/inbound/routes', fields)
   const [inboundRoute, receivedEmail] = [textOf(created['data']?.['id']), newId()]
+  await api.db.query(`UPDATE inbound_routes SET forward_to = '{anna@outside.example}' WHERE id = $1`, [inboundRoute])
   await api.db.query(
     sql`
       INSERT INTO received_emails (
