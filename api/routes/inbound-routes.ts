@@ -262,7 +262,7 @@ const resend = route({
   },
 })
 
-const CONFIRMED = refuse('CONFLICT', 'This address needs no confirmation any more.')
+const CONFIRMED = refuse('CONFLICT', 'This address is confirmed. Send mail to the route to see it forwarded.')
 
 export const INBOUND_ROUTE_ROUTES: readonly AnyRoute[] = [create, list, get, update, remove, resend]
 
