@@ -4,6 +4,7 @@
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { startOutbound, type Outbound } from '#mta/outbound/outbound.ts'
 import { newId } from '#src/platform/id.ts'
@@ -17,6 +18,7 @@ import { startReceiver, type Receiver } from '#test/support/receiver.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { until } from '#test/support/until.ts'
 
+const LATE_MS = 3500
 const FILE = `receivers:
   transport-map: {connections: 1, messages_per_connection: 100}
   default: {connections: 1, messages_per_connection: 100}
@@ -45,8 +47,13 @@ describe('an address that is suppressed while mail to it waits', () => {
     rmSync(dir, { recursive: true, force: true })
   })
 
-  const slowFor = (name: string): void => {
-    mx.script = { on: { dot: ({ to }) => (to[0]?.startsWith(name) === true ? { delayMs: 4500 } : undefined) } }
+  /** Mail that was claimed before counts as late now: it is checked again before it is sent (deliver.ts, LATE_MS). */
+  const becomeLate = (): Promise<void> => sleep(LATE_MS)
+  /** The receiver does not answer this mail until the function that is returned is called. */
+  const holdBack = (name: string): (() => void) => {
+    const { promise: gate, resolve } = Promise.withResolvers<void>()
+    mx.script = { on: { dot: ({ to }) => (to[0]?.startsWith(name) === true ? { gate } : undefined) } }
+    return resolve
   }
   const send = async (workspaceId: string, name: string, scheduledAt: Date | null = null): Promise<string> => {
     const addressee = { kind: 'to', address: `${name}@b.example`, domain: 'b.example' } as const
@@ -84,7 +91,7 @@ describe('an address that is suppressed while mail to it waits', () => {
   }
 
   it('gets no mail; other mail is sent', async () => {
-    slowFor('first')
+    const letGo = holdBack('first')
     const workspaceId = await ctx.newWorkspace()
     await send(workspaceId, 'first')
     await until(() => mx.open > 0)
@@ -101,6 +108,8 @@ describe('an address that is suppressed while mail to it waits', () => {
       `,
       [workspaceId],
     )
+    await becomeLate()
+    letGo()
     await until(
       async () => (await stateOf(workspaceId, beside)) === 'delivered',
       () => 'it did not go out',
@@ -116,7 +125,7 @@ describe('an address that is suppressed while mail to it waits', () => {
   })
 
   it('a contact who left the audience or was deleted gets no mail; a remaining member does', async () => {
-    slowFor('second')
+    const letGo = holdBack('second')
     const workspaceId = await ctx.newWorkspace()
     const soon = new Date(Date.now() + 1500)
     const names = ['left', 'gone', 'stays'] as const
@@ -136,6 +145,8 @@ describe('an address that is suppressed while mail to it waits', () => {
     const [left, gone] = mails
     await ctx.db.query('UPDATE memberships SET is_subscribed = false WHERE contact_id = $1', [left?.contactId])
     await ctx.db.query('DELETE FROM contacts WHERE id = $1', [gone?.contactId])
+    await becomeLate()
+    letGo()
     const ends = ['suppressed', 'failed', 'delivered']
     for (const [i, { id }] of mails.entries())
       await until(

@@ -175,6 +175,7 @@ export class ReceiverConnection {
       tls: this.#socket !== this.#raw,
     })
     if (act.delayMs !== undefined) await sleep(act.delayMs, undefined, { signal: this.#gone.signal }).catch(() => {})
+    await act.gate
     const said = act.raw ?? (act.reply === undefined ? '' : `${act.reply}\r\n`)
     const digit = said.toString('latin1').slice(0, 1)
     if (content !== undefined && (act.accepts ?? digit === '2')) this.#keep(content)

@@ -25,6 +25,8 @@ export type ReceiverStage =
 export interface ReceiverAction {
   /** Waits before anything else. */
   readonly delayMs?: number
+  /** Waits for it before anything else: the test decides when the server goes on. */
+  readonly gate?: Promise<unknown>
   /** The reply without its last CRLF; its first digit decides what happens to the transaction. */
   readonly reply?: string
   /** Bytes sent as they are instead of `reply`; a leading digit counts as that of a reply. */
