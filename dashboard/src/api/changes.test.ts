@@ -11,6 +11,13 @@ describe('what an event of the stream of changes concerns', () => {
     ['a click concerns statistics', 'messages', data('email.clicked'), '/public/statistics', true],
     ['a list that is cut may contain opens', 'messages', data('email.sent', true), '/public/campaigns', true],
     ['a change of a campaign concerns no messages', 'campaigns', data('update'), '/public/emails', false],
+    [
+      'counted mail concerns the checklist, which reads the statistics',
+      'statistics',
+      data('progress'),
+      '/public/checklist',
+      true,
+    ],
     ['an unknown topic concerns nothing', 'other', data('update'), '/public/campaigns', false],
   ]
   for (const [what, topic, event, path, isConcerned] of cases)

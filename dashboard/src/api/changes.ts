@@ -36,7 +36,8 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   suppressions: ['/public/suppressions'],
   members: ['/public/members', '/public/invitations'],
   'open-mail': ['/public/queue'],
-  statistics: ['/public/statistics'],
+  // the checklist and what needs attention are read from the statistics, which count mail some seconds later
+  statistics: ['/public/statistics', '/public/checklist', '/public/attention'],
   queue: ['/public/queue', '/admin/queue', '/admin/actions', '/admin/emails'],
   notices: ['/admin/notices'],
   nodes: ['/admin/nodes'],
