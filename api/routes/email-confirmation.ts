@@ -4,32 +4,24 @@
  * reached a stranger is worth nothing, and neither is a stolen session without the mailbox.
  */
 import { z } from 'zod'
-import { networkOf } from '#src/net/address-policy.ts'
 import { buildChangedMail, findAccountSender } from '#src/people/account-mail.ts'
 import { confirmEmailChange, findEmailChange } from '#src/people/email-changes.ts'
 import { CONFIRM_EMAIL_PATH } from '#src/people/one-time-links.ts'
-import { rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
+import { refuse } from '#src/platform/errors.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { envelope } from '#api/http/response-schemas.ts'
+import { byToken, limitLinks } from '#api/http/one-time-links.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { isForeign } from '#api/http/same-origin.ts'
 import { findPerson } from '#api/http/session-access.ts'
 import { confirmEmailPage, emailConfirmedPage, refusedLinkPage } from '#api/pages/one-time-page.ts'
 import { FOREIGN_LOGIN, userActor } from './login-completion.ts'
 
-/** Of one network. */
-const OPENED_LINKS = { max: 100, windowMs: 600_000 }
 const INVALID_LINK = refuse('NOT_FOUND', 'This link was used or is too old. Call start-email-change again.')
 const NOT_SIGNED_IN = refuse('UNAUTHORIZED', 'Sign in as the user who changes the address, then open this link again.')
 const TAKEN = refuse('CONFLICT', 'Another user has this address. Use another one with start-email-change.')
 
-const byToken = z.object({ token: z.string().max(128, 'is too long').meta({ description: 'of the link' }) })
 const answer = envelope(z.object({ email: z.string() }))
-
-async function limitLinks(ctx: ApiContext, address: string): Promise<Refusal | null> {
-  const wait = await ctx.attempts.consume(`one-time links ${networkOf(address)}`, OPENED_LINKS)
-  return wait === null ? null : rateLimited('client_rate', `Too many requests of links. Wait ${wait} s.`, wait)
-}
 
 const show = route({
   name: 'show-email-confirmation',

@@ -5,33 +5,25 @@
  */
 import { z } from 'zod'
 import { confirmAddress, findLinkedAddress, type LinkedAddress } from '#src/inbound-mail/forward-addresses.ts'
-import { networkOf } from '#src/net/address-policy.ts'
 import { CONFIRM_FORWARD_PATH } from '#src/people/one-time-links.ts'
 import { hashSecretToken } from '#src/people/secret-token.ts'
-import { rateLimited, refuse, type Refusal } from '#src/platform/errors.ts'
+import { refuse } from '#src/platform/errors.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { envelope } from '#api/http/response-schemas.ts'
+import { byToken, limitLinks } from '#api/http/one-time-links.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { isForeign } from '#api/http/same-origin.ts'
 import { confirmForwardPage, forwardConfirmedPage, refusedLinkPage } from '#api/pages/one-time-page.ts'
 
-/** Of one network. */
-const OPENED_LINKS = { max: 100, windowMs: 600_000 }
 const INVALID_LINK = refuse('NOT_FOUND', 'This link was used or replaced, or is too old. Ask for a new one.')
 const FOREIGN = refuse('FORBIDDEN', 'The request came from another site. Open the link of the mail, and confirm there.')
 
-const byToken = z.object({ token: z.string().max(128, 'is too long').meta({ description: 'of the link' }) })
 const answer = envelope(
   z.object({
     address: z.string().meta({ description: 'the address that gets the mail' }),
     route_address: z.string().meta({ description: 'the address whose mail is forwarded' }),
   }),
 )
-
-async function limitLinks(ctx: ApiContext, address: string): Promise<Refusal | null> {
-  const wait = await ctx.attempts.consume(`one-time links ${networkOf(address)}`, OPENED_LINKS)
-  return wait === null ? null : rateLimited('client_rate', `Too many requests of links. Wait ${wait} s.`, wait)
-}
 
 async function findLink(ctx: ApiContext, token: string): Promise<(LinkedAddress & { tokenHash: Buffer }) | null> {
   const tokenHash = hashSecretToken(token)

@@ -19,11 +19,11 @@ import { consumeReset, findReset } from '#src/people/password-resets.ts'
 import { findPasswordProblem, hashPassword } from '#src/people/passwords.ts'
 import type { SignedInUser } from '#src/people/user-sessions.ts'
 import { findUser } from '#src/people/users.ts'
-import { networkOf } from '#src/net/address-policy.ts'
-import { invalid, rateLimited, refuse, type Detail, type Refusal } from '#src/platform/errors.ts'
+import { invalid, refuse, type Detail, type Refusal } from '#src/platform/errors.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { envelope, plainResponse } from '#api/http/response-schemas.ts'
 import { isRefusal } from '#api/http/response.ts'
+import { byToken, limitLinks } from '#api/http/one-time-links.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { isForeign } from '#api/http/same-origin.ts'
 import { findPerson } from '#api/http/session-access.ts'
@@ -39,18 +39,10 @@ import {
 import { FOREIGN_LOGIN, userActor } from './login-completion.ts'
 import { newPassword, OVERLOADED, personName, roleField, userEmail } from './person-fields.ts'
 
-const byToken = z.object({ token: z.string().max(128, 'is too long').meta({ description: 'of the link' }) })
-/** Of one network. */
-const OPENED_LINKS = { max: 100, windowMs: 600_000 }
 const INVALID_LINK = refuse(
   'NOT_FOUND',
   'This link was used, was revoked, or is too old. Ask the sender of the link for a new one.',
 )
-
-async function limitLinks(ctx: ApiContext, address: string): Promise<Refusal | null> {
-  const wait = await ctx.attempts.consume(`one-time links ${networkOf(address)}`, OPENED_LINKS)
-  return wait === null ? null : rateLimited('client_rate', `Too many requests of links. Wait ${wait} s.`, wait)
-}
 
 const invitationSchema = z.object({
   email: z.string().nullable().meta({ description: 'null: the first operator, who chooses it' }),

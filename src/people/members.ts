@@ -1,7 +1,7 @@
 /**
  * The members of a workspace. Every change locks the workspace and reads the role of the member who makes it again, so
  * that two changes at once cannot remove the last owner, and somebody who lost a role meanwhile changes nothing.
- * Whoever gets another role, or is removed, is signed out everywhere.
+ * A member who gets another role, or is removed, is signed out everywhere.
  */
 import type { Db, Queryable } from '#src/stores/db.ts'
 import { readPage, type Page, type PageRequest } from '#src/stores/page.ts'

@@ -144,7 +144,7 @@ export function repeatSql(rewrite: Rewrite, columns: readonly string[]): string 
 }
 
 /**
- * Whoever writes to a partition has locked its table before, so the table comes first: in the other order, each writer
+ * What writes to a partition has locked its table before, so the table comes first: in the other order, each writer
  * would be in a deadlock with this. Then those who use the partitions by their own names, such as autovacuum.
  */
 export function lockSql({ table, sources }: Rewrite): readonly string[] {

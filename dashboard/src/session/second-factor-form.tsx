@@ -24,7 +24,7 @@ export function SecondFactorForm({ login, onSignedIn, onRestart }: SecondFactorF
   const [isPending, setPending] = useState(false)
   const loginToken = login.login_token ?? ''
   const factors: readonly string[] = login.second_factors
-  // whoever has only passkeys is not asked for a code that no app shows
+  // a user with passkeys only has no app that shows a code
   const hasCodes = factors.some((factor) => factor !== 'passkey')
   const attempt = async (finish: () => Promise<StartedSession>): Promise<void> => {
     setError(null)
