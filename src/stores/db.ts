@@ -8,8 +8,8 @@
 import { DatabaseError, escapeLiteral, types, type Client, type QueryResult } from 'pg'
 import type { Log } from '#src/platform/log.ts'
 import type { Actor } from './audit.ts'
-import { readTime } from './postgres-client.ts'
-import { ConnectionPool, type ConnectionPoolOptions, statementTimeout } from './postgres-pool.ts'
+import { readTime, type PostgresClient } from './postgres-client.ts'
+import { ConnectionPool, type ConnectionPoolOptions } from './postgres-pool.ts'
 import { createServerClock, type ServerClock } from './server-clock.ts'
 import { createSessions } from './sessions.ts'
 import { isUnavailable } from './store-errors.ts'
@@ -135,7 +135,7 @@ function inTransaction<T>(
   { begin, patienceMs }: TransactionOptions,
   work: (tx: Queryable) => Promise<T>,
 ): Promise<T> {
-  return pool.use(async (client) => {
+  const inOrder = async (client: PostgresClient): Promise<T> => {
     const inTime = <R>(query: () => Promise<R>): Promise<R> => client.within(patienceMs, query)
     try {
       await inTime(() => client.query(begin))
@@ -147,7 +147,8 @@ function inTransaction<T>(
       if (!isDatabaseAway(error)) await inTime(() => client.query('ROLLBACK'))
       throw error
     }
-  }, isDatabaseAway)
+  }
+  return pool.use(inOrder, isDatabaseAway, { limitMs: patienceMs })
 }
 
 /**
@@ -273,18 +274,17 @@ function transactionQueries(pools: Pools, patienceMs: Readonly<Record<Patience, 
   }
 }
 
-/**
- * On the connections of the others: the time limit of the server is set for a transaction, also around one statement.
- */
+/** On the connections of the others, with another time limit. */
 function bulkQueries({ hot, plain }: Pools, patienceMs: number, begin: string): Queries {
-  const options = (beginning: string): TransactionOptions => ({
-    begin: `${beginning}; SET LOCAL statement_timeout = ${statementTimeout(patienceMs).statement_timeout}`,
-    patienceMs,
-  })
   return {
-    query: (statement, values) =>
-      inTransaction(typeof statement === 'string' ? plain : hot, options(begin), (tx) => tx.query(statement, values)),
-    transaction: (work) => inTransaction(hot, options(begin), work),
-    snapshot: (work, settings) => inTransaction(plain, options(beginSnapshot(settings)), work),
+    query: (statement, values) => {
+      const pool = typeof statement === 'string' ? plain : hot
+      if (begin !== BEGIN) return inTransaction(pool, { begin, patienceMs }, (tx) => tx.query(statement, values))
+      return pool.use((client) => client.within(patienceMs, () => run(client, statement, values)), isDatabaseAway, {
+        limitMs: patienceMs,
+      })
+    },
+    transaction: (work) => inTransaction(hot, { begin, patienceMs }, work),
+    snapshot: (work, settings) => inTransaction(plain, { begin: beginSnapshot(settings), patienceMs }, work),
   }
 }

@@ -34,6 +34,8 @@ export class PostgresClient extends Client {
   readonly #socket: Socket
   readonly #mark = randomUUID()
   #isGivenUp = false
+  /** The time limit of the server for a statement, as it was set. */
+  #limit: string | undefined
 
   constructor(config: PostgresClientConfig = {}) {
     const socket = new Socket()
@@ -84,9 +86,17 @@ export class PostgresClient extends Client {
       ([name, value]) => `SET ${identifierOf(name)} = ${escapeLiteral(value)}`,
     )
     await this.within(ms, () => this.query(statements.join('; ')))
+    this.#limit = settings['statement_timeout']
     const sample = await this.checkServer(ms)
     if (sample.pid !== Reflect.get(this, 'processID')) await this.#proveOwnSession(ms)
     return sample
+  }
+
+  /** Sets the time limit of the server for each statement, in milliseconds, unless the session has it already. */
+  async limitStatements(limit: string, ms: number): Promise<void> {
+    if (this.#limit === limit) return
+    await this.within(ms, () => this.query(`SET statement_timeout = ${escapeLiteral(limit)}`))
+    this.#limit = limit
   }
 
   /**
