@@ -33,6 +33,7 @@ export default defineConfig({
     'data',
     'bench/out',
     'bench/haraka',
+    'bundle',
     'dist',
     'clients/typescript/mailstead.ts',
     'dashboard/src/api/endpoints.ts',

@@ -20,7 +20,7 @@ const PROGRAM = ['api', 'bin', 'clients', 'config', 'docs', 'migrations', 'mta',
 const BUILT = ['dashboard']
 const FILES = ['package.json', 'package-lock.json', '.npmrc', 'LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md']
 /** Files of the program that only developers use. */
-const NOT_PROGRAM = /\.test(-data)?\.ts$|^bin\/setup\.mjs$|^bin\/commands\/(test|bench|check)\.ts$/
+const NOT_PROGRAM = /\.test(-data)?\.ts$|^bin\/(setup|build)\.mjs$|^bin\/commands\/(test|bench|check)\.ts$/
 /** Files of dependencies that Node never loads. */
 export const NOT_LOADED = /\.(map|md|markdown|flow|d\.ts|d\.mts|d\.cts|tsbuildinfo)$/i
 export const LICENCE = /licen[cs]e|notice|copying/i
@@ -36,6 +36,7 @@ function main([folder]) {
   prune(join(out, 'node_modules'))
   addRuntime(out)
   for (const name of BUILT) addBuilt(out, name)
+  addBundle(out)
   const modules = megabytes(join(out, 'node_modules'))
   process.stdout.write(
     `node_modules ${modules} MB, Node ${megabytes(join(out, 'runtime'))} MB, all ${megabytes(out)} MB\n`,
@@ -75,16 +76,27 @@ function npm(cwd, args) {
 
 /** What is current is not built again: the build of an image needs no development dependencies then. */
 function addBuilt(out, name) {
-  const script = join(ROOT, name, 'build.mjs')
-  const build = () => execFileSync(join(out, 'runtime/node'), [script], { stdio: ['ignore', 'ignore', 'pipe'] })
+  build(out, join(ROOT, name, 'build.mjs'))
+  cpSync(join(ROOT, name, 'dist'), join(out, name, 'dist'), { recursive: true })
+}
+
+/** The roles as few files, without the maps to their sources. */
+function addBundle(out) {
+  const program = build(out, join(ROOT, 'bin/build.mjs')).trim()
+  cpSync(dirname(program), join(out, 'bundle/program'), { recursive: true, filter: (path) => !path.endsWith('.map') })
+}
+
+/** With the Node of the package. @returns what the script printed */
+function build(out, script) {
+  const run = () =>
+    execFileSync(join(out, 'runtime/node'), [script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
   try {
-    build()
+    return run()
   } catch (error) {
     if (existsSync(join(ROOT, 'node_modules')) || !/ERR_MODULE_NOT_FOUND/.test(String(error.stderr))) throw error
     install(ROOT, [])
-    build()
+    return run()
   }
-  cpSync(join(ROOT, name, 'dist'), join(out, name, 'dist'), { recursive: true })
 }
 
 function prune(modules) {

@@ -11,7 +11,14 @@ export const ROOT = join(import.meta.dirname, '..')
 const SOURCE_FILES =
   '{src,mta,api,worker,config,migrations,bin,bench,clients,dashboard,docs,packaging,test}/**/*.{ts,tsx,mjs}'
 /** The generated client, and what a measured program brings along. */
-const NOT_OURS = ['**/node_modules/**', 'dashboard/dist/**', 'dashboard/.dist-*/**', 'bench/out/**', 'bench/haraka/**']
+const NOT_OURS = [
+  '**/node_modules/**',
+  'bundle/**',
+  'dashboard/dist/**',
+  'dashboard/.dist-*/**',
+  'bench/out/**',
+  'bench/haraka/**',
+]
 const IMPORT = /\b(?:from|import|new URL)\s*\(?\s*(?:'([^'\n]+)'|"([^"\n]+)"|`([^`\n]+)`)/g
 
 /** All source files, as sorted paths from the root of the project. */

@@ -10,8 +10,8 @@ import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type RoleProcesses, listRoles, startRoleProcesses } from '#bin/supervisor/children.ts'
-import { compileAhead } from '#bin/supervisor/compile-ahead.ts'
 import { buildDashboard } from '#bin/supervisor/dashboard-build.ts'
+import { prepareProgram } from '#bin/supervisor/program-bundle.ts'
 import { startHeartbeat } from '#bin/service/heartbeat.ts'
 import { connectServiceManager } from '#bin/service/service-manager.ts'
 import { type DataLock, acquireLock } from '#bin/supervisor/lock.ts'
@@ -58,15 +58,15 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
   const undo: (() => Promise<void>)[] = []
   const manager = connectServiceManager()
   try {
-    const compiled = compileAhead()
+    const prepared = prepareProgram()
     const dashboard = buildDashboard()
     const stores = await openStores(config, printLine, stop)
     undo.unshift(() => stores.stop())
     await migrateWhenReachable(stores.databaseUrl, stop)
     await agreeOnInstallation({ ...config, databaseUrl: stores.databaseUrl })
     stop.throwIfAborted()
-    await compiled
-    const children = await startAllRoles(config, stores, stop)
+    const program = await prepared
+    const children = await startAllRoles(config, { ...stores, program }, stop)
     undo.unshift(() => children.stop().finally(() => removeRunFiles(config)))
     await awaitReady(config, stop)
     const dashboardFailure = await dashboard
@@ -89,7 +89,11 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
   }
 }
 
-function startAllRoles(config: Config, stores: RunningStores, signal: AbortSignal): Promise<RoleProcesses> {
+function startAllRoles(
+  config: Config,
+  stores: RunningStores & { readonly program: string },
+  signal: AbortSignal,
+): Promise<RoleProcesses> {
   const masters = loadMasterKeys(config)
   const env = {
     ...withoutMasterKey(environment),
@@ -99,6 +103,7 @@ function startAllRoles(config: Config, stores: RunningStores, signal: AbortSigna
     HTTP_PORT: String(config.httpPort),
   }
   return startRoleProcesses(listRoles(config.isSandbox), {
+    program: stores.program,
     logDir: join(config.dataDir, 'log'),
     env,
     settings: config,

@@ -42,6 +42,8 @@ export interface RoleProcesses {
 type StartedRole = RunningProcess & ReadyMessage
 
 interface RoleEnvironment {
+  /** The program that they run, relative to the root of the checkout or package. */
+  readonly program?: string
   readonly logDir: string
   readonly env: NodeJS.ProcessEnv
   readonly settings: FileSettings & { readonly keepRoot: boolean }
@@ -141,7 +143,7 @@ async function startRole(role: RoleProcess, environment: RoleEnvironment): Promi
   const logFile = join(logDir, `${role.name}.log`)
   const log = openLogFile(logFile)
   const show = showWarnings(role.name, logFile, say)
-  const { options, program, cwd, env } = roleLaunch(role.keysFor, settings, environment.env)
+  const { options, program, cwd, env } = roleLaunch(role.keysFor, settings, environment)
   const nodeArgs = [...process.execArgv, ...options, ...(role.nodeArgs ?? [])]
   const [file, ...args] = withoutNewPrivileges([process.execPath, ...nodeArgs, program, ...role.args])
   const child = spawn(file, args, {

@@ -27,6 +27,7 @@ import type { KeyRole } from '#src/crypto/purposes.ts'
 import { canEnter, type SystemAccount } from './account.ts'
 import { roleAccount, switchesUsers, type RoleAccount } from './role-accounts.ts'
 import { acceptSettingFiles, rememberSettingFiles, unreadableFiles } from './setting-files.ts'
+import { ownProgram } from './program-bundle.ts'
 import { reasonOf, UserError } from './user-error.ts'
 
 export interface RoleRights<C extends Config> {
@@ -41,7 +42,6 @@ export interface RoleRights<C extends Config> {
 const CHECKOUT = resolve(import.meta.dirname, '../..')
 /** The checkout as a process whose working directory it is reaches it, although it may not enter the folders above. */
 const CHECKOUT_BY_LINK = '/proc/self/cwd'
-const PROGRAM = 'bin/mailstead.ts'
 const LINK_OPTIONS = ['--preserve-symlinks', '--preserve-symlinks-main']
 /** util-linux and busybox have it. */
 const SETPRIV = ['setpriv', '--no-new-privs'] as const
@@ -96,17 +96,17 @@ interface RoleLaunch {
 export function roleLaunch(
   roles: readonly KeyRole[],
   settings: Pick<Config, 'keepRoot'>,
-  env: NodeJS.ProcessEnv,
+  { env, program = ownProgram() }: { readonly env: NodeJS.ProcessEnv; readonly program?: string },
 ): RoleLaunch {
   if (!switchesUsers(settings) || canEnter(CHECKOUT, roleAccount(roles)))
-    return { options: [], program: join(CHECKOUT, PROGRAM), cwd: undefined, env }
+    return { options: [], program: join(CHECKOUT, program), cwd: undefined, env }
   const files = Object.entries(env).map(([name, value = '']): [string, string] => [
     name,
     name.endsWith('_FILE') && value !== '' ? resolve(value) : value,
   ])
   return {
     options: LINK_OPTIONS,
-    program: join(CHECKOUT_BY_LINK, PROGRAM),
+    program: join(CHECKOUT_BY_LINK, program),
     cwd: CHECKOUT,
     env: { ...Object.fromEntries(files), NODE_COMPILE_CACHE: join(CHECKOUT_BY_LINK, 'node_modules/.cache/node') },
   }
@@ -118,7 +118,7 @@ export function roleLaunch(
  */
 export function ensureReachableCode(roles: readonly KeyRole[], config: Pick<Config, 'keepRoot'>): void {
   if (!switchesUsers(config) || process.send !== undefined) return
-  const { options, program, cwd, env } = roleLaunch(roles, config, environment)
+  const { options, program, cwd, env } = roleLaunch(roles, config, { env: environment })
   if (cwd === undefined) return
   process.chdir(cwd)
   const args = [process.execPath, ...process.execArgv, ...options, program, ...process.argv.slice(2)]

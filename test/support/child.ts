@@ -10,7 +10,8 @@ import { join } from 'node:path'
 import { attachReaper } from '#bin/supervisor/child-reaper.ts'
 import { lastLines } from '#bin/supervisor/log-file.ts'
 
-const PROGRAM = join(import.meta.dirname, '../../bin/mailstead.ts')
+/** A run of many files bundles it once (test/run.ts). */
+const PROGRAM = process.env['TEST_PROGRAM'] ?? join(import.meta.dirname, '../../bin/mailstead.ts')
 /** Set before Node starts, as bin/mailstead does: then a start does not load the type stripper, 0.12 s of CPU. */
 const COMPILED = process.env['NODE_COMPILE_CACHE'] ?? join(import.meta.dirname, '../../node_modules/.cache/node')
 
