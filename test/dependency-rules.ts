@@ -286,6 +286,7 @@ packaging/container: config
 packaging/helm: config src/crypto
 packaging/monitoring: src/metrics
 packaging/systemd: config src/crypto
+docs/examples: bin/supervisor
 `)
 
 export interface Wall {

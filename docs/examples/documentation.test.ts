@@ -10,6 +10,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { assert } from 'chai'
+import { attachReaper, type ReaperHandle } from '#bin/supervisor/child-reaper.ts'
 import { freePort } from '#test/support/free-ports.ts'
 import { findUndeclared, readExamples, type Example } from './markdown-examples.ts'
 
@@ -33,6 +34,7 @@ interface Result {
 describe('the examples of the documentation', () => {
   let dataDir: string
   let server: ChildProcess
+  let reaper: ReaperHandle
   let env: Record<string, string>
   let log = ''
 
@@ -48,6 +50,7 @@ describe('the examples of the documentation', () => {
       ...Object.fromEntries(ports),
     }
     server = spawn(join(ROOT, 'bin/mailstead'), ['start'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    reaper = attachReaper(server.pid ?? 0, 'TERM', dataDir)
     for (const stream of [server.stdout, server.stderr]) stream?.on('data', (part: Buffer) => (log += part.toString()))
     while (!log.includes('Mailstead is ready')) {
       assert.strictEqual(server.exitCode, null, log)
@@ -59,6 +62,7 @@ describe('the examples of the documentation', () => {
       server.kill('SIGTERM')
       await once(server, 'close')
     }
+    reaper.release()
     rmSync(dataDir, { recursive: true })
   })
 

@@ -9,12 +9,18 @@ const forbidden = (): never => {
 }
 
 describe('whether a process is alive', () => {
-  /** The shell prints the pid of a child, for which the program that replaces it does not wait. */
+  /**
+   * The shell prints the pid of a child, for which the program that replaces it does not wait. That program answers
+   * before the child is killed: the shell itself would wait.
+   */
   async function withZombie(check: (pid: number) => void): Promise<void> {
-    const parent = spawn('/bin/sh', ['-c', 'true & echo $!; exec tail -f /dev/null'])
+    const parent = spawn('/bin/sh', ['-c', 'tail -f /dev/null & echo $!; exec cat'])
+    const nextOutput = async (): Promise<string> => String((await once(parent.stdout, 'data'))[0])
     try {
-      const [first] = (await once(parent.stdout, 'data')) as [Buffer]
-      const pid = Number(first.toString())
+      const pid = Number(await nextOutput())
+      parent.stdin.write('replaced\n')
+      assert.strictEqual(await nextOutput(), 'replaced\n')
+      process.kill(pid, 'SIGKILL')
       while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 5))
       assert.doesNotThrow(() => process.kill(pid, 0), 'its pid is still in use')
       check(pid)

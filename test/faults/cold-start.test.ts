@@ -89,7 +89,12 @@ describe('a start on everything that can be stored', () => {
       [LEARNED_CONNECTIONS],
     )
     await stillHeld()
-    await until(async () => (await readOpenNotices(db)).length >= 2)
+    let notices: unknown[] = []
+    // of the three receivers that are suspended by a reply, and of the rule that only reports
+    await until(
+      async () => (notices = await readOpenNotices(db)).length >= 4,
+      () => `only ${JSON.stringify(notices)}`,
+    )
     await roles.mta.kill()
     await roles.mta2.start()
     held.push(await holdByTls(setup))

@@ -12,7 +12,7 @@ import { startSystem, printLogsOnFailure, type System } from '#test/support/syst
 import { until } from '#test/support/until.ts'
 import { waitForStatistics } from '#src/statistics/mail.test-data.ts'
 
-const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 400)
+const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 240)
 const PATIENCE_MS = 30_000 + MESSAGES * 20
 
 interface StartedWork {

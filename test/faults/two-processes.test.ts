@@ -10,7 +10,7 @@ import { startReceiver, type Receiver } from '#test/support/receiver.ts'
 import { startSystem, printLogsOnFailure, type System } from '#test/support/system.ts'
 import { until } from '#test/support/until.ts'
 
-const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 400)
+const MESSAGES = Number(process.env['FAULT_MESSAGES'] ?? 240)
 /** Shorter than the pause of a process. */
 const LEASE_SECONDS = '4'
 

@@ -1,12 +1,18 @@
 /**
- * A real browser for the tests of the dashboard: Debian's Chromium, driven by playwright-core. Every page is watched:
- * an uncaught error, a violation of the content security policy, or an error in the console fails the test that ends
- * next.
+ * A real browser for the tests of the dashboard: Debian's Chromium without a window, driven by playwright-core. Every
+ * page is watched: an uncaught error, a violation of the content security policy, or an error in the console fails the
+ * test that ends next.
  */
 import { existsSync } from 'node:fs'
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core'
 
-const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
+/** The headless one first: it has no window, whose parts cost as much as the page. */
+const PROGRAMS = [
+  '/usr/bin/chromium-headless-shell',
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+]
 const OPTIONS = [
   '--headless',
   '--no-sandbox',
@@ -33,7 +39,7 @@ export interface Profile {
   takeProblems(expected?: RegExp): readonly string[]
 }
 
-/** Null where there is none: install it with `apt-get install chromium`, or set CHROMIUM. */
+/** Null where there is none: install it with `apt-get install chromium-headless-shell`, or set CHROMIUM. */
 function findChromium(): string | null {
   return [process.env['CHROMIUM'] ?? '', ...PROGRAMS].find((file) => file !== '' && existsSync(file)) ?? null
 }

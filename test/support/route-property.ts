@@ -24,7 +24,7 @@ import {
 } from './hostile-input.ts'
 import { watchWrites, type WriteWatch } from './write-watch.ts'
 
-const RUNS = 20
+const RUNS = 12
 /**
  * Responses that are an error although the request was stored: an account test is requested from an outbound process,
  * and 503 says that none has run it in time.

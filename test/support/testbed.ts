@@ -76,11 +76,13 @@ export async function startTestbed(
   const dns = await startDns({})
   // reserves the port: all other receivers use the same port on other addresses
   const first = await startReceiver({}, { host: '127.0.0.1' })
-  const system = await startSystem({
-    ...options,
-    env: { DNS_SERVERS: dns.server, SMTP_OUT_PORT: String(first.port), ...env },
-  })
   const receivers: Receiver[] = [first]
+  const stopServers = (): Promise<unknown> => Promise.all([dns.stop(), ...receivers.map((receiver) => receiver.stop())])
+  const settings = { DNS_SERVERS: dns.server, SMTP_OUT_PORT: String(first.port), ...env }
+  const system = await startSystem({ ...options, env: settings }).catch(async (error: unknown) => {
+    await stopServers()
+    throw error
+  })
   let addresses = 1
 
   function publishMx(domain: string): string {
@@ -132,7 +134,7 @@ export async function startTestbed(
     },
     stop: async () => {
       await system.stop()
-      await Promise.all([dns.stop(), ...receivers.map((receiver) => receiver.stop())])
+      await stopServers()
     },
   }
 }
