@@ -96,6 +96,14 @@ const ARGS: Readonly<Record<ProcessName, readonly string[]>> = {
   worker: ['worker'],
 }
 
+/** The processes of a role, with their arguments: as many outbound ones as OUTBOUND_PROCESSES says, or one. */
+function processesOf(name: ProcessName): (readonly [title: string, args: readonly string[]])[] {
+  const count = name === 'mta' ? Number(process.env['OUTBOUND_PROCESSES'] ?? 1) : 1
+  return Array.from({ length: count }, (_, i) =>
+    i === 0 ? [name, ARGS[name]] : [`${name}-${i + 1}`, [...ARGS[name], '--number', String(i + 1)]],
+  )
+}
+
 /** Starts PostgreSQL and Redis, and creates workspace, domain and keys. CPU profiles go to `profileDir`. */
 export async function openMailstead(
   manager: ProcessManager,
@@ -113,7 +121,7 @@ export async function openMailstead(
   const access = await provision(env)
   const load = await startRemote('load')
   manager.defer(() => load.end())
-  const running = new Map<ProcessName, StartedProcess>()
+  const running = new Map<string, StartedProcess>()
   const target = { port, key: access.key }
   let nextNumber = 1
   return {
@@ -130,15 +138,17 @@ export async function openMailstead(
     start: async (names, routes) => {
       for (const name of names) {
         const processEnv = { ...env, ROUTES: routeMap(routes), ...profiling(profileDir, name) }
-        const program = { name, file: PROGRAM, args: ARGS[name], cwd: ROOT, env: processEnv }
-        const started = await manager.start(program)
-        running.set(name, started)
-        if (name === 'api') await waitUntil('the API being ready', () => isReady(port), started)
+        for (const [title, args] of processesOf(name)) {
+          const started = await manager.start({ name: title, file: PROGRAM, args, cwd: ROOT, env: processEnv })
+          running.set(title, started)
+          if (name === 'api') await waitUntil('the API being ready', () => isReady(port), started)
+        }
       }
     },
     stop: async (...names) => {
-      await Promise.all(names.map(async (name) => running.get(name)?.stop()))
-      names.forEach((name) => running.delete(name))
+      const titles = names.flatMap((name) => processesOf(name).map(([title]) => title))
+      await Promise.all(titles.map(async (title) => running.get(title)?.stop()))
+      titles.forEach((title) => running.delete(title))
     },
     reserve: (count) => (nextNumber += count) - count,
     post: async (tier, { count, site = SITE, ...numbers }) => {

@@ -112,10 +112,13 @@ describe('mailstead start', () => {
   }
 
   it('starts all processes, and stops them in order at SIGTERM', async () => {
-    const one = start()
+    const one = start({ OUTBOUND_PROCESSES: '2' })
     await ready(one)
     await query('CREATE TABLE kept AS SELECT 42 AS x')
-    assert.ok(leftovers().length >= 5)
+    assert.ok(leftovers().length >= 6)
+    const names = readdirSync(join(dataDir, 'run'))
+    assert.includeMembers(names, ['mta.pid', 'mta-2.pid'])
+    assert.notInclude(names, 'mta-3.pid')
     one.child.kill('SIGTERM')
     assert.strictEqual(await one.exit, 0, one.output())
     assert.deepEqual(leftovers(), [])

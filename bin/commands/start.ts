@@ -9,7 +9,7 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type RoleProcesses, listRoles, startRoleProcesses } from '#bin/supervisor/children.ts'
+import { countOutboundProcesses, listRoles, startRoleProcesses, type RoleProcesses } from '#bin/supervisor/children.ts'
 import { buildDashboard } from '#bin/supervisor/dashboard-build.ts'
 import { prepareProgram } from '#bin/supervisor/program-bundle.ts'
 import { startHeartbeat } from '#bin/service/heartbeat.ts'
@@ -102,7 +102,7 @@ function startAllRoles(
     DATA_DIR: config.dataDir,
     HTTP_PORT: String(config.httpPort),
   }
-  return startRoleProcesses(listRoles(config.isSandbox), {
+  return startRoleProcesses(listRoles(config.isSandbox, config.outboundProcesses ?? countOutboundProcesses()), {
     program: stores.program,
     logDir: join(config.dataDir, 'log'),
     env,
@@ -117,7 +117,7 @@ function startAllRoles(
 function removeRunFiles({ dataDir }: Config): void {
   const folder = join(dataDir, 'run')
   for (const name of readdirSync(folder))
-    if (/^[a-z-]+\.pid$|^submission-ports\.json$/.test(name)) rmSync(join(folder, name), { force: true })
+    if (/^[a-z\d-]+\.pid$|^submission-ports\.json$/.test(name)) rmSync(join(folder, name), { force: true })
 }
 
 /** Each role gets the keys of its purposes only. */

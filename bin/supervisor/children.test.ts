@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net'
 import { assert, expect } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import { deriveRoleKeys } from '#src/crypto/role-keys.ts'
-import { listRoles, startRoleProcesses, type RoleProcess } from './children.ts'
+import { countOutboundProcesses, listRoles, startRoleProcesses, type RoleProcess } from './children.ts'
 
 const MASTER = Buffer.alloc(32, 7)
 /** Nothing listens on this port. */
@@ -66,6 +66,31 @@ describe('the role processes', () => {
     await expect(start([[WAITING]], { signal: AbortSignal.abort() })).to.be.rejected.and.eventually.have.property(
       'name',
       'AbortError',
+    )
+  })
+
+  it('are one outbound process for every two cores', () => {
+    const CASES = [
+      [1, 1],
+      [2, 1],
+      [3, 1],
+      [4, 2],
+      [8, 4],
+      [64, 16],
+    ] as const
+    for (const [cores, count] of CASES) assert.strictEqual(countOutboundProcesses(cores), count, `${cores} cores`)
+  })
+
+  it('have names of their own, and stop together', () => {
+    const [together = []] = listRoles(true, 3)
+    const outbound = together.filter(({ keysFor }) => keysFor.includes('outbound'))
+    assert.deepEqual(
+      outbound.map(({ name, args }) => [name, args.slice(3)]),
+      [
+        ['mta', []],
+        ['mta-2', ['--number', '2']],
+        ['mta-3', ['--number', '3']],
+      ],
     )
   })
 

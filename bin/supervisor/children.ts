@@ -10,6 +10,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { superviseProcess, type SupervisedProcess } from './restart-policy.ts'
@@ -61,12 +62,22 @@ const KEYS_FD = 4
 /** How often the logs are read for warnings to print. */
 const LOG_POLL_MS = 200
 
+const MAX_OUTBOUND = 16
+
+/**
+ * How many outbound processes `cores` cores can feed. The other roles and the stores need as much CPU as one, and one
+ * uses hardly more than a core, because signatures apart it composes and talks SMTP in one thread.
+ */
+export function countOutboundProcesses(cores = availableParallelism()): number {
+  return Math.min(MAX_OUTBOUND, Math.max(1, Math.floor(cores / 2)))
+}
+
 /** The roles that `start` runs, in the order in which they stop. The roles of one row stop together. */
-export function listRoles(isSandbox: boolean): readonly (readonly RoleProcess[])[] {
+export function listRoles(isSandbox: boolean, outbound = 1): readonly (readonly RoleProcess[])[] {
   const roles: RoleProcess[] = [
     // larger than that of the other roles, as in bin/mailstead; the last of two equal options counts
     { name: 'api', args: ['api'], keysFor: ['api'], nodeArgs: ['--max-semi-space-size=16'] },
-    { name: 'mta', ...mtaWith('outbound') },
+    ...Array.from({ length: outbound }, (_, i) => outboundProcess(i + 1)),
     { name: 'worker', args: ['worker'], keysFor: ['worker'] },
     { name: 'submission', ...mtaWith('submission') },
   ]
@@ -77,6 +88,14 @@ export function listRoles(isSandbox: boolean): readonly (readonly RoleProcess[])
     [...roles, { name: 'inbound', ...mtaWith('inbound') }],
     [{ name: 'sandbox', ...mtaWith('sandbox'), ...announcing }],
   ]
+}
+
+/** The first one has the name that it has alone. */
+function outboundProcess(number: number): RoleProcess {
+  const { args, keysFor } = mtaWith('outbound')
+  return number === 1
+    ? { name: 'mta', args, keysFor }
+    : { name: `mta-${number}`, args: [...args, '--number', String(number)], keysFor }
 }
 
 function mtaWith(...roles: KeyRole[]): Pick<RoleProcess, 'args' | 'keysFor'> {

@@ -21,6 +21,14 @@ export const deliverySettings = {
     default: '500',
     description: 'SMTP connections that one outbound process may have open.',
   }),
+  outboundProcesses: optional({
+    env: 'OUTBOUND_PROCESSES',
+    read: count,
+    description:
+      'How many outbound processes `start` runs. If it is not set, one for every two cores of the machine, ' +
+      'at least 1 and at most 16.',
+    guide: 'operations',
+  }),
   shapingFile: optional({
     env: 'SHAPING_FILE',
     read: text,
