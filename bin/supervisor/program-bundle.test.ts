@@ -17,8 +17,8 @@ import { bundleProgram, ownProgram } from './program-bundle.ts'
 const ROOT = join(import.meta.dirname, '../..')
 const BUILD = join(ROOT, 'bin/build.mjs')
 const { buildProgram, removeOldBundles } = (await import(BUILD)) as {
-  buildProgram(): Promise<{ readonly program: string; readonly isNew: boolean }>
-  removeOldBundles(folder: string): void
+  readonly buildProgram: () => Promise<{ readonly program: string; readonly isNew: boolean }>
+  readonly removeOldBundles: (folder: string) => void
 }
 
 describe('the bundle of the program', () => {
