@@ -135,21 +135,14 @@ export async function openMailstead(
     submissionPort,
     load,
     groups: () => ({ ...Object.fromEntries([...running].map(([name, { pid }]) => [name, pid])), ...stores.groups }),
-    start: async (names, routes) => {
-      for (const name of names) {
-        const processEnv = { ...env, ROUTES: routeMap(routes), ...profiling(profileDir, name) }
-        for (const [title, args] of processesOf(name)) {
-          const started = await manager.start({ name: title, file: PROGRAM, args, cwd: ROOT, env: processEnv })
-          running.set(title, started)
-          if (name === 'api') await waitUntil('the API being ready', () => isReady(port), started)
-        }
-      }
-    },
-    stop: async (...names) => {
-      const titles = names.flatMap((name) => processesOf(name).map(([title]) => title))
-      await Promise.all(titles.map(async (title) => running.get(title)?.stop()))
-      titles.forEach((title) => running.delete(title))
-    },
+    start: (names, routes) =>
+      startProcesses(names, {
+        manager,
+        running,
+        port,
+        envOf: (name) => ({ ...env, ROUTES: routeMap(routes), ...profiling(profileDir, name) }),
+      }),
+    stop: (...names) => stopProcesses(names, running),
     reserve: (count) => (nextNumber += count) - count,
     post: async (tier, { count, site = SITE, ...numbers }) => {
       const batch = { target, path: sendPath(tier), sender: SENDER, site, count, ...numbers }
@@ -166,6 +159,33 @@ export async function openMailstead(
       return probes
     },
   }
+}
+
+interface ProcessStart {
+  readonly manager: ProcessManager
+  /** By the titles of `processesOf`. */
+  readonly running: Map<string, StartedProcess>
+  /** Of the API. */
+  readonly port: number
+  readonly envOf: (name: ProcessName) => Readonly<Record<string, string>>
+}
+
+async function startProcesses(
+  names: readonly ProcessName[],
+  { manager, running, port, envOf }: ProcessStart,
+): Promise<void> {
+  for (const name of names)
+    for (const [title, args] of processesOf(name)) {
+      const started = await manager.start({ name: title, file: PROGRAM, args, cwd: ROOT, env: envOf(name) })
+      running.set(title, started)
+      if (name === 'api') await waitUntil('the API being ready', () => isReady(port), started)
+    }
+}
+
+async function stopProcesses(names: readonly ProcessName[], running: ProcessStart['running']): Promise<void> {
+  const titles = names.flatMap((name) => processesOf(name).map(([title]) => title))
+  await Promise.all(titles.map(async (title) => running.get(title)?.stop()))
+  for (const title of titles) running.delete(title)
 }
 
 /** The setting ROUTES. */
