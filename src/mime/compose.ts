@@ -10,6 +10,7 @@ import { InvalidDraftError } from './draft.ts'
 import type { Composed, Draft } from './draft.ts'
 import { cleanText, encodeText, formatMailbox, formatMailboxes, makeField } from './field.ts'
 import { type HeaderField, splitMessage } from '#src/mail/split-message.ts'
+import { buildContent } from './mime-tree.ts'
 import { bodyTextsOf, writeContent } from './mime-writer.ts'
 
 const HEX_ID = /^[0-9a-f]{32}$/
@@ -43,15 +44,13 @@ const HOLDS_MAILBOXES: ReadonlySet<string> = new Set([
 const NO_RECIPIENTS = 'undisclosed-recipients:;'
 
 /**
- * Writes messages of texts directly, messages with attachments with nodemailer's composer; a raw draft passes through.
+ * Writes messages of texts and messages with attachments; a raw draft passes through.
  * @throws InvalidDraftError where no message can be made; its text begins with the invalid field.
  */
 export async function compose(draft: Draft): Promise<Composed> {
   if (draft.raw !== null) return passThrough(draft.raw)
   if (draft.attachments.length === 0) return composeTexts(draft)
   const header = writeHeader(draft)
-  // its library is large, and most mail has no attachment
-  const { buildContent } = await import('./mime-tree.ts')
   const { fields, body } = await buildContent(bodyTextsOf(draft), draft.attachments, hexOf(draft))
   return composedOf([...header, ...fields], body)
 }

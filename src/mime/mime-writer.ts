@@ -7,6 +7,7 @@
 import { textPartOf } from '#src/mail/text-part.ts'
 import type { Draft } from './draft.ts'
 import type { HeaderField } from '#src/mail/split-message.ts'
+import { base64Length, writeBase64 } from './base64-lines.ts'
 import { encodeQuotedPrintable } from './quoted-printable.ts'
 
 /** The fields that describe a body or a part of it, and its octets: ASCII, CRLF. */
@@ -27,7 +28,6 @@ interface Encoded {
 
 /** RFC 5322 §2.1.1, without the CRLF. */
 const MAX_LINE = 998
-const BASE64_LINE = 76
 
 /**
  * The text and the HTML of a message, '' for a missing one; the text is derived from the HTML if only that was given.
@@ -62,7 +62,7 @@ export function boundaryRoot(hex: string, contents: readonly (string | Buffer)[]
 }
 
 /** A text with the fields that describe it: ASCII and shorter than a line, so there is nothing to encode or fold. */
-function makeTextPart(type: 'text/plain' | 'text/html', text: string): MimeContent {
+export function makeTextPart(type: 'text/plain' | 'text/html', text: string): MimeContent {
   const { encoding, body } = encode(text)
   return {
     fields: [
@@ -119,8 +119,7 @@ function countForeign(bytes: Buffer): number {
 }
 
 function wrapBase64(bytes: Buffer): string {
-  const text = bytes.toString('base64')
-  const lines: string[] = []
-  for (let from = 0; from < text.length; from += BASE64_LINE) lines.push(text.slice(from, from + BASE64_LINE))
-  return lines.join('\r\n')
+  const out = Buffer.allocUnsafe(base64Length(bytes))
+  writeBase64(bytes, out, 0)
+  return out.toString('latin1')
 }

@@ -3,7 +3,8 @@ import * as fc from 'fast-check'
 import type { ParsedMail } from 'mailparser'
 import MailComposer from 'nodemailer/lib/mail-composer'
 import { HEX, addresses, checkWire, octetsOf, parse, plain } from './compose.test-data.ts'
-import type { Draft } from './draft.ts'
+import type { Attachment } from 'nodemailer/lib/mailer'
+import type { Draft, DraftAttachment } from './draft.ts'
 import { bodyTextsOf } from './mime-writer.ts'
 
 /** What a reader gets to see of a message. */
@@ -18,6 +19,14 @@ const meaning = async (mail: ParsedMail): Promise<object> => ({
   text: lines(mail.text),
   html: lines(mail.html || undefined),
   custom: await decode(mail.headers.get('x-custom')),
+  files: mail.attachments.map((file) => ({
+    filename: file.filename,
+    type: file.contentType,
+    disposition: file.contentDisposition,
+    cid: file.cid,
+    isRelated: file.related,
+    content: file.content.toString('base64'),
+  })),
   types: mail.headerLines.filter(({ key }) => key === 'mime-version').length,
 })
 /** The parser leaves fields that it does not know encoded. */
@@ -31,6 +40,13 @@ const theirMailbox = ({ email, name }: Draft['from']): { address: string; name: 
   name: name ?? '',
 })
 
+function describeFile({ filename, contentType, contentId, content }: DraftAttachment, html: string): Attachment {
+  const cid = (contentId ?? '').replaceAll(/[<>]/g, '')
+  const file = { filename, contentType, content }
+  if (cid !== '' && html.includes(`cid:${cid}`)) return { ...file, cid, contentDisposition: 'inline' }
+  return { ...file, contentDisposition: 'attachment', headers: cid === '' ? {} : { 'Content-ID': `<${cid}>` } }
+}
+
 async function composeByNodemailer(draft: Draft): Promise<Buffer> {
   return await new MailComposer({
     from: theirMailbox(draft.from),
@@ -39,6 +55,7 @@ async function composeByNodemailer(draft: Draft): Promise<Buffer> {
     ...(draft.replyTo ? { replyTo: theirMailbox(draft.replyTo) } : {}),
     subject: draft.subject,
     ...bodyTextsOf(draft),
+    attachments: draft.attachments.map((file) => describeFile(file, draft.html ?? '')),
     messageId: `<${HEX}@${draft.from.email.split('@').at(-1)}>`,
     date: draft.createdAt,
     headers: draft.headers.map(([key, value]) => ({ key, value })),
@@ -54,6 +71,13 @@ async function assertSameMeaning(draft: Draft): Promise<void> {
   checkWire(bytes)
   assert.deepEqual(await meaning(await parse(bytes)), await meaning(await parse(await composeByNodemailer(draft))))
 }
+
+const file = (content: Buffer): DraftAttachment => ({
+  filename: 'a.bin',
+  contentType: 'application/octet-stream',
+  contentId: null,
+  content,
+})
 
 const word = fc
   .oneof(
@@ -84,6 +108,23 @@ const oddLine = fc.constantFrom(
 const bodyText = fc
   .array(fc.oneof(phrase, oddLine), { maxLength: 20 })
   .chain((list) => fc.constantFrom('\n', '\r\n').map((end) => list.join(end)))
+const files: fc.Arbitrary<DraftAttachment> = fc.record({
+  filename: fc.oneof(
+    fc.constantFrom(
+      'a.pdf',
+      'my file.txt',
+      'Übersicht "x".pdf',
+      `${'long'.repeat(70)}.png`,
+      'back\\slash',
+      '.',
+      'a=?b',
+    ),
+    phrase,
+  ),
+  contentType: fc.constantFrom('application/pdf', 'image/png', 'text/csv; charset=utf-8', 'application/x; a="b c"'),
+  contentId: fc.constantFrom(null, '<shown@x>', 'other@x'),
+  content: fc.uint8Array({ maxLength: 400 }).map((octets) => Buffer.from(octets)),
+})
 const drafts: fc.Arbitrary<Draft> = fc.record({
   messageId: fc.constant(plain.messageId),
   createdAt: fc.integer({ min: 1e9, max: 4e9 }).map((seconds) => new Date(seconds * 1000)),
@@ -92,13 +133,13 @@ const drafts: fc.Arbitrary<Draft> = fc.record({
   to: fc.array(mailbox, { minLength: 1, maxLength: 4 }),
   cc: fc.array(mailbox, { maxLength: 3 }),
   subject: fc.oneof(fc.constant(''), phrase),
-  html: fc.option(bodyText.map((text) => (text === '' ? '' : `<p>${text}</p>`))),
+  html: fc.option(bodyText.map((text) => (text === '' ? '' : `<p>${text}</p><img src="cid:shown@x">`))),
   text: fc.option(bodyText),
   headers: fc.oneof(
     fc.constant([]),
     phrase.map((value): [string, string][] => [['X-Custom', value]]),
   ),
-  attachments: fc.constant([]),
+  attachments: fc.oneof(fc.constant([]), fc.array(files, { maxLength: 3 })),
   raw: fc.constant(null),
 })
 
@@ -111,6 +152,8 @@ describe("direct composing has the same meaning as nodemailer's composer", () =>
     ['HTML', { text: null, html: '<p>Hi' }],
     ['both', { html: '<p>Hi' }],
     ['UTF-8', { text: 'Grüße aus Köln 😀\n', html: '<p>Grüße aus Köln 😀\n' }],
+    ['a large file', { attachments: [file(Buffer.from(Array.from({ length: 2_000_000 }, (_, i) => (i * 7) & 255)))] }],
+    ['files of 56, 57, 58 and no octets', { attachments: [56, 57, 58, 0].map((size) => file(Buffer.alloc(size, 7))) }],
     ['mostly foreign', { text: 'こんにちは世界\n'.repeat(100) }],
     ['lines of 998 and 999', { text: `${'x'.repeat(998)}\n${'y'.repeat(999)}\n` }],
     ['dots', { text: '.\n..\n.a\n' }],
