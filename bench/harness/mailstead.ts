@@ -8,7 +8,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { UserError } from '#bin/supervisor/user-error.ts'
 import type { MailMix } from '#bench/mails/mail-mix.ts'
@@ -19,12 +18,12 @@ import { type ProcessGroups, readUsage } from './cpu.ts'
 import { SENDER, SENDER_DOMAIN } from './dkim.ts'
 import type { PostResult, Probe } from './load.ts'
 import { type Remote, startRemote } from './remote.ts'
+import { PROGRAM, type ProcessName, ROOT, startProcesses, stopProcesses } from './role-processes.ts'
 import { SITE } from './smtp-load.ts'
 import { type BenchStores, openBenchStores } from './stores.ts'
-import { freePort, waitUntil } from './wait.ts'
+import { freePort } from './wait.ts'
 import { createWorkspaces } from './workspaces.ts'
 
-export type ProcessName = 'api' | 'submission' | 'mta' | 'worker'
 export type Tier = 'instant' | 'high' | 'async' | 'bulk'
 
 export interface Mailstead {
@@ -84,25 +83,8 @@ interface ProvisionedAccess {
 }
 
 const WORKSPACE = 'bench'
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PROGRAM = join(ROOT, 'bin/mailstead')
 /** Connections to the API, each with one request at a time. */
 export const CONNECTIONS = 50
-/** The mta runs one role per process: the other roles are not measured and would need ports. */
-const ARGS: Readonly<Record<ProcessName, readonly string[]>> = {
-  api: ['api'],
-  submission: ['mta', '--roles', 'submission'],
-  mta: ['mta', '--roles', 'outbound'],
-  worker: ['worker'],
-}
-
-/** The processes of a role, with their arguments: as many outbound ones as OUTBOUND_PROCESSES says, or one. */
-function processesOf(name: ProcessName): (readonly [title: string, args: readonly string[]])[] {
-  const count = name === 'mta' ? Number(process.env['OUTBOUND_PROCESSES'] ?? 1) : 1
-  return Array.from({ length: count }, (_, i) =>
-    i === 0 ? [name, ARGS[name]] : [`${name}-${i + 1}`, [...ARGS[name], '--number', String(i + 1)]],
-  )
-}
 
 /** Starts PostgreSQL and Redis, and creates workspace, domain and keys. CPU profiles go to `profileDir`. */
 export async function openMailstead(
@@ -159,33 +141,6 @@ export async function openMailstead(
       return probes
     },
   }
-}
-
-interface ProcessStart {
-  readonly manager: ProcessManager
-  /** By the titles of `processesOf`. */
-  readonly running: Map<string, StartedProcess>
-  /** Of the API. */
-  readonly port: number
-  readonly envOf: (name: ProcessName) => Readonly<Record<string, string>>
-}
-
-async function startProcesses(
-  names: readonly ProcessName[],
-  { manager, running, port, envOf }: ProcessStart,
-): Promise<void> {
-  for (const name of names)
-    for (const [title, args] of processesOf(name)) {
-      const started = await manager.start({ name: title, file: PROGRAM, args, cwd: ROOT, env: envOf(name) })
-      running.set(title, started)
-      if (name === 'api') await waitUntil('the API being ready', () => isReady(port), started)
-    }
-}
-
-async function stopProcesses(names: readonly ProcessName[], running: ProcessStart['running']): Promise<void> {
-  const titles = names.flatMap((name) => processesOf(name).map(([title]) => title))
-  await Promise.all(titles.map(async (title) => running.get(title)?.stop()))
-  for (const title of titles) running.delete(title)
 }
 
 /** The setting ROUTES. */
@@ -301,12 +256,4 @@ export function dkimRecordsIn(value: unknown): Record<string, string> {
   const own =
     typeof name === 'string' && typeof record === 'string' ? { [name.replace(/\.$/, '').toLowerCase()]: record } : {}
   return Object.assign(own, ...fields.map(dkimRecordsIn)) as Record<string, string>
-}
-
-async function isReady(port: number): Promise<boolean> {
-  try {
-    return (await fetch(`http://127.0.0.1:${port}/readyz`)).ok
-  } catch {
-    return false
-  }
 }
