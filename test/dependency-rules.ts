@@ -133,7 +133,7 @@ worker: config src src/automations src/campaigns src/certificates src/concurrenc
 
 # command line
 bin/terminal:
-bin/supervisor: bin/terminal config src/crypto src/stores
+bin/supervisor: bin/terminal config src/crypto src/platform src/stores
 bin/service: bin/supervisor config src/platform
 bin/cli: api/http api/routes bin/supervisor bin/terminal config src src/auth src/contacts src/platform src/stores
   src/templates src/workspaces

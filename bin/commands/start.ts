@@ -9,11 +9,12 @@ import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { countOutboundProcesses, listRoles, startRoleProcesses, type RoleProcesses } from '#bin/supervisor/children.ts'
+import { listRoles, startRoleProcesses, type RoleProcesses } from '#bin/supervisor/children.ts'
 import { buildDashboard } from '#bin/supervisor/dashboard-build.ts'
 import { prepareProgram } from '#bin/supervisor/program-bundle.ts'
 import { startHeartbeat } from '#bin/service/heartbeat.ts'
 import { connectServiceManager } from '#bin/service/service-manager.ts'
+import { releaseStartMemory } from '#bin/service/start-memory.ts'
 import { type DataLock, acquireLock } from '#bin/supervisor/lock.ts'
 import { lockFile, openStores, type RunningStores } from '#bin/supervisor/stores.ts'
 import { reasonOf, UserError } from '#bin/supervisor/user-error.ts'
@@ -76,6 +77,7 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
     const offered = await offerFirstAccount({ ...config, databaseUrl: stores.databaseUrl }, firstRun.workspaceId)
     for (const line of offered) printLine(line)
     manager.ready()
+    releaseStartMemory()
     const heartbeat = startHeartbeat(config.healthFile, manager)
     undo.push(() => Promise.resolve(heartbeat.stop()))
     await reportWhatIsMissing({ ...config, databaseUrl: stores.databaseUrl }, printLine)
@@ -102,7 +104,7 @@ function startAllRoles(
     DATA_DIR: config.dataDir,
     HTTP_PORT: String(config.httpPort),
   }
-  return startRoleProcesses(listRoles(config.isSandbox, config.outboundProcesses ?? countOutboundProcesses()), {
+  return startRoleProcesses(listRoles(config), {
     program: stores.program,
     logDir: join(config.dataDir, 'log'),
     env,

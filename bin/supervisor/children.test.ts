@@ -82,7 +82,7 @@ describe('the role processes', () => {
   })
 
   it('have names of their own, and stop together', () => {
-    const [together = []] = listRoles(true, 3)
+    const [together = []] = listRoles({ isSandbox: true, outboundProcesses: 3, isCompact: false })
     const outbound = together.filter(({ keysFor }) => keysFor.includes('outbound'))
     assert.deepEqual(
       outbound.map(({ name, args }) => [name, args.slice(3)]),
@@ -94,8 +94,22 @@ describe('the role processes', () => {
     )
   })
 
+  it('share processes on a small machine, or where that is set', () => {
+    const argsOf = (isCompact: boolean | null, memoryBytes: number): string[] =>
+      listRoles({ isSandbox: true, outboundProcesses: null, isCompact }, memoryBytes)
+        .flat()
+        .map(({ args }) => args[2] ?? args[0] ?? '')
+    const compact = ['api', 'outbound,submission', 'worker', 'inbound,sandbox']
+    assert.deepEqual(argsOf(null, 512 * 2 ** 20), compact)
+    assert.deepEqual(argsOf(true, 8 * 2 ** 30), compact)
+    assert.includeMembers(argsOf(null, 2 ** 30), ['outbound', 'submission', 'inbound', 'sandbox'])
+    assert.includeMembers(argsOf(false, 512 * 2 ** 20), ['outbound', 'submission', 'inbound', 'sandbox'])
+  })
+
   it('start with other ports when those of the sandbox are in use, and get the ports that it has opened', async () => {
-    const roles = listRoles(true).map((row) => row.filter(({ name }) => name === 'sandbox' || name === 'api'))
+    const roles = listRoles({ isSandbox: true, outboundProcesses: 1, isCompact: false }).map((row) =>
+      row.filter(({ name }) => name === 'sandbox' || name === 'api'),
+    )
     const homes = ['one', 'two'].map((name) => `${dir}/${name}`)
     const port = String(blockedPort())
     const settings = { HTTP_PORT: '0', SANDBOX_DNS_PORT: port, SANDBOX_SMTP_PORT: port }

@@ -15,7 +15,9 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { superviseProcess, type SupervisedProcess } from './restart-policy.ts'
 import { KEYS_DESCRIPTOR, type RoleKeys } from '#src/crypto/role-keys.ts'
+import type { Config } from '#config/load.ts'
 import type { KeyRole } from '#src/crypto/purposes.ts'
+import { isSmallMachine, machineMemory } from '#src/platform/machine-memory.ts'
 import { lastLines, openLogFile } from './log-file.ts'
 import { canSetNoNewPrivileges, roleLaunch, withoutNewPrivileges } from './privileges.ts'
 import { type RunningProcess, watchProcess } from './processes.ts'
@@ -72,18 +74,28 @@ export function countOutboundProcesses(cores = availableParallelism()): number {
   return Math.min(MAX_OUTBOUND, Math.max(1, Math.floor(cores / 2)))
 }
 
+/** What decides on the processes. */
+export type RoleSettings = Pick<Config, 'isSandbox' | 'outboundProcesses' | 'isCompact'>
+
 /** The roles that `start` runs, in the order in which they stop. The roles of one row stop together. */
-export function listRoles(isSandbox: boolean, outbound = 1): readonly (readonly RoleProcess[])[] {
+export function listRoles(
+  { isSandbox, outboundProcesses, isCompact }: RoleSettings,
+  memoryBytes = machineMemory(),
+): readonly (readonly RoleProcess[])[] {
+  const isSmall = isCompact ?? isSmallMachine(memoryBytes)
+  const outbound = outboundProcesses ?? (isSmall ? 1 : countOutboundProcesses())
   const roles: RoleProcess[] = [
     // larger than that of the other roles, as in bin/mailstead; the last of two equal options counts
-    { name: 'api', args: ['api'], keysFor: ['api'], nodeArgs: ['--max-semi-space-size=16'] },
-    ...Array.from({ length: outbound }, (_, i) => outboundProcess(i + 1)),
+    { name: 'api', args: ['api'], keysFor: ['api'], nodeArgs: [`--max-semi-space-size=${isSmall ? 4 : 16}`] },
+    ...Array.from({ length: outbound }, (_, i) => outboundProcess(i + 1, isSmall)),
     { name: 'worker', args: ['worker'], keysFor: ['worker'] },
-    { name: 'submission', ...mtaWith('submission') },
+    ...(isSmall ? [] : [{ name: 'submission', ...mtaWith('submission') }]),
   ]
-  // outside of sandbox mode the built-in receiver accepts captured mail only and needs no process of its own
+  // the built-in receiver needs a process of its own only where it receives all mail: that stops last
   const announcing = { isFirst: true, firstArgs: ['--any-port'] }
-  if (!isSandbox) return [[...roles, { name: 'inbound', ...mtaWith('inbound', 'sandbox'), ...announcing }]]
+  const receivers = { name: 'inbound', ...mtaWith('inbound', 'sandbox'), ...announcing }
+  if (!isSandbox) return [[...roles, receivers]]
+  if (isSmall) return [roles, [receivers]]
   return [
     [...roles, { name: 'inbound', ...mtaWith('inbound') }],
     [{ name: 'sandbox', ...mtaWith('sandbox'), ...announcing }],
@@ -91,8 +103,8 @@ export function listRoles(isSandbox: boolean, outbound = 1): readonly (readonly 
 }
 
 /** The first one has the name that it has alone. */
-function outboundProcess(number: number): RoleProcess {
-  const { args, keysFor } = mtaWith('outbound')
+function outboundProcess(number: number, isSmall: boolean): RoleProcess {
+  const { args, keysFor } = isSmall && number === 1 ? mtaWith('outbound', 'submission') : mtaWith('outbound')
   return number === 1
     ? { name: 'mta', args, keysFor }
     : { name: `mta-${number}`, args: [...args, '--number', String(number)], keysFor }

@@ -6,7 +6,6 @@
  */
 import { spawnSync } from 'node:child_process'
 import { chownSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { totalmem } from 'node:os'
 import { join } from 'node:path'
 import { type SystemAccount, spawnIdentity } from './account.ts'
 import { attachReaper } from './child-reaper.ts'
@@ -15,6 +14,7 @@ import { findPostgres, type PostgresBinaries } from './postgres-binaries.ts'
 import { ACCESS_SETTINGS, applicationUrl, setUpApplication, SUPERUSER, writeAccessRules } from './postgres-access.ts'
 import { awaitReady, launch, type RunningProcess, stopProcessesIn } from './processes.ts'
 import { createPrivateDirectory } from './data-directory.ts'
+import { machineMemory } from '#src/platform/machine-memory.ts'
 import { UserError } from './user-error.ts'
 
 export interface PostgresOptions {
@@ -129,7 +129,7 @@ function writeSettings(
 ): void {
   writeAccessRules(dir, account)
   const compression = hasLz4(bin) ? 'lz4' : 'pglz'
-  const megabytes = Math.max(32, Math.min(256, Math.floor(totalmem() / 8 / 1_048_576)))
+  const megabytes = Math.max(32, Math.min(256, Math.floor(machineMemory() / 16 / 1_048_576)))
   const settings: Readonly<Record<string, string>> = {
     listen_addresses: '',
     // a list, so the path is quoted: it may contain commas and spaces

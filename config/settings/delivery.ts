@@ -1,5 +1,5 @@
 /** Outbound SMTP: routes, limits and times. */
-import { count, decimal, port, routes, seconds, text } from './readers.ts'
+import { boolean, count, decimal, port, routes, seconds, text } from './readers.ts'
 import { optional, setting } from './setting.ts'
 
 export const deliverySettings = {
@@ -28,6 +28,14 @@ export const deliverySettings = {
       'How many outbound processes `start` runs. If it is not set, one for every two cores of the machine, ' +
       'at least 1 and at most 16.',
     guide: 'operations',
+  }),
+  isCompact: optional({
+    env: 'COMPACT',
+    read: boolean,
+    description:
+      '`start` runs the mail roles in two processes instead of three or four, which share a user and keys. ' +
+      'If it is not set, on machines with less than 1 GB of memory.',
+    guide: 'installing',
   }),
   shapingFile: optional({
     env: 'SHAPING_FILE',

@@ -7,6 +7,7 @@
  */
 import { DatabaseError, escapeLiteral, types, type Client, type QueryResult } from 'pg'
 import type { Log } from '#src/platform/log.ts'
+import { isSmallMachine } from '#src/platform/machine-memory.ts'
 import type { Actor } from './audit.ts'
 import { readTime, type PostgresClient } from './postgres-client.ts'
 import { ConnectionPool, type ConnectionPoolOptions } from './postgres-pool.ts'
@@ -167,11 +168,16 @@ export const HOT_SETTINGS: ConnectionPoolOptions['settings'] = {
 
 type Pools = Readonly<Record<PoolStatus['pool'], ConnectionPool>>
 
+/** A process of PostgreSQL for a connection takes 3 to 4 MB. */
+function defaultConnections(): number {
+  return isSmallMachine() ? 4 : 8
+}
+
 /**
  * Opens three pools, which connect on first use: `urgent` and `hot` for prepared statements and transactions, `plain`
  * for all others. `max` is the number of connections of each, half of it for `urgent`.
  */
-export function openDb(url: string, log: Log, max = 8, patienceMs = PATIENCE_MS): Db {
+export function openDb(url: string, log: Log, max = defaultConnections(), patienceMs = PATIENCE_MS): Db {
   const clock = createServerClock()
   const open = (size: number, limitMs: number, settings: ConnectionPoolOptions['settings'] = {}): ConnectionPool =>
     new ConnectionPool(url, log, {
