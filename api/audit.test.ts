@@ -99,6 +99,7 @@ const REQUESTS: Readonly<Record<string, readonly [method: string, path: string, 
   'admin-change-user': ['PATCH', '/admin/users/anna@people.example', { name: 'Anna Berg' }],
   'admin-delete-user': ['DELETE', '/admin/users/anna@people.example'],
   'admin-dry-run': ['POST', '/admin/dry-run', { from: 'a@b.example', to: 'c@d.example' }],
+  'admin-review-suppressions': ['POST', '/admin/suppression-reviews', { lift: true }],
 }
 
 describe('the audit log', () => {

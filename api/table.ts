@@ -14,6 +14,7 @@ import { ADMIN_QUEUE_ROUTES } from '#api/routes/admin-queue.ts'
 import { ADMIN_USER_ROUTES } from '#api/routes/admin-users.ts'
 import { ADMIN_SHAPING_ROUTES } from '#api/routes/admin-shaping.ts'
 import { ADMIN_SOURCE_ROUTES } from '#api/routes/admin-sources.ts'
+import { ADMIN_SUPPRESSION_REVIEW_ROUTES } from '#api/routes/admin-suppression-reviews.ts'
 import { ADMIN_SUSPENSION_ROUTES } from '#api/routes/admin-suspensions.ts'
 import { ADMIN_TLS_RULE_ROUTES } from '#api/routes/admin-tls-rules.ts'
 import { ADMIN_WORKSPACE_ROUTES } from '#api/routes/admin-workspaces.ts'
@@ -183,6 +184,7 @@ export const ROUTES: readonly AnyRoute[] = [
   ...ADMIN_SOURCE_ROUTES,
   ...ADMIN_SHAPING_ROUTES,
   ...ADMIN_BOUNCE_ROUTES,
+  ...ADMIN_SUPPRESSION_REVIEW_ROUTES,
   ...ADMIN_TLS_RULE_ROUTES,
   ...ADMIN_STATISTICS_ROUTES,
   ...ADMIN_DELIVERABILITY_ROUTES,

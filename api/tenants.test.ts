@@ -73,6 +73,7 @@ const OF_THE_SERVICE = new Set([
   'let_go',
   'domain_sites',
   'dry_runs',
+  'suppression_reviews',
   'pending_logins',
   'statistics_cursors',
   'sandbox_inbox',

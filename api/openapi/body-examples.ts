@@ -81,4 +81,5 @@ export const BODY_EXAMPLES: Readonly<Record<string, unknown>> = {
   'reset-password': { password: 'a long password' },
   'admin-invite-user': { email: 'rob@example.org', workspace: EXAMPLE_ID, role: 'owner' },
   'admin-dry-run': { from: 'shop@example.com', to: 'anna@example.org' },
+  'admin-review-suppressions': { lift: false },
 }

@@ -61,6 +61,15 @@ export async function storeBounce({ db }: TestApi, email: string): Promise<void>
   )
 }
 
+/** A review that has removed the address from the suppression list. */
+export async function storeReview({ db, workspaceId }: TestApi, address: string): Promise<void> {
+  const entry = { workspaceId, address, rule: 'no-such-user@0', reply: '550 5.7.1 no', reading: 'policy' }
+  await db.query(
+    'INSERT INTO suppression_reviews (id, is_lifting, found, entries, ended_at) VALUES ($1, true, 1, $2, now())',
+    [newId(), JSON.stringify([entry])],
+  )
+}
+
 /** Tables with a row that matches a pattern. */
 export async function findTracesOf(db: Queryable, pattern: string): Promise<string[]> {
   const { rows: tables } = await db.query<{ name: string }>(sql`

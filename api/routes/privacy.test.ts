@@ -6,7 +6,14 @@ import { openLog } from '#src/platform/log.ts'
 import { continueErasure } from '#src/privacy/erasure.ts'
 import { sql } from '#src/stores/sql.ts'
 import { startApi, textOf, type Json, type TestApi, type TestResponse } from '#test/support/api.ts'
-import { fillWithoutContact, findTracesOf, storeBounce, storeCall, waitForLock } from './privacy.test-data.ts'
+import {
+  fillWithoutContact,
+  findTracesOf,
+  storeBounce,
+  storeCall,
+  storeReview,
+  waitForLock,
+} from './privacy.test-data.ts'
 
 /** A person whose name is nowhere else in the database. */
 const PERSON = 'zelda.quux@gmail.com'
@@ -63,6 +70,7 @@ describe('what is stored about a person', () => {
     await fillWithoutContact(api, [SPELLINGS[1], PERSON])
     await storeCall(api, SPELLINGS[1])
     await storeBounce(api, SPELLINGS[2])
+    await storeReview(api, SPELLINGS[0])
     await api.db.query(
       sql`
         INSERT INTO webhook_attempts (event_id, endpoint_id, attempt, at, url, request_headers, request_body,
@@ -100,6 +108,7 @@ describe('what is stored about a person', () => {
       'memberships',
       'messages',
       'recipients',
+      'suppression_reviews',
       'suppressions',
       'webhook_attempts',
     ])

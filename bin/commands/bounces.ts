@@ -7,14 +7,14 @@ import { type CliAction, type CommandCall, type CommandIo, UsageError } from '#b
 import { tableText } from '#bin/terminal/terminal-text.ts'
 import { timeText } from '#src/platform/time-text.ts'
 import { withContext } from '#bin/cli/context.ts'
-import { type WrongSuppression, reviewSuppressions } from '#mta/inbound/suppression-review.ts'
+import { reviewSuppressions } from '#mta/inbound/suppression-review.ts'
 import { listReports, readRawReport } from '#src/suppression/report-list.ts'
 import { hexOf, isUuid } from '#src/platform/id.ts'
 import { countPending } from '#src/suppression/pending-suppressions.ts'
+import { MAX_REVIEW_ENTRIES, type WrongSuppression } from '#src/suppression/suppression-reviews.ts'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 10_000
-const MAX_PENDING = 1000
 
 function readLimit(call: CommandCall): number {
   const limit = Number(call.option('limit') ?? DEFAULT_LIMIT)
@@ -102,7 +102,7 @@ const ACTIONS: Readonly<Record<string, CliAction>> = {
         let count = 0
         for await (const slice of reviewSuppressions(db, call.has('lift'))) {
           count += slice.length
-          doubtful.push(...slice.slice(0, MAX_PENDING - doubtful.length))
+          doubtful.push(...slice.slice(0, MAX_REVIEW_ENTRIES - doubtful.length))
         }
         const rows = doubtful.map((one) => [one.address, one.rule, one.reading, one.reply])
         const verdict =

@@ -26,6 +26,7 @@ import { createReceivedMailParser, processReceivedMail } from './received-mail-p
 import { type ArrivedMail, createReceivedMailBatcher } from './received-mail-store.ts'
 import { createRouteDirectory, type RoutedRecipient } from './route-directory.ts'
 import { createReportParser } from './report-parser.ts'
+import { continueReview } from './suppression-review.ts'
 import { createRecentReportCache } from './recent-report-cache.ts'
 import { type ReceivedReport, createReportBatcher } from './report-store.ts'
 import { findQuotedReturnPath } from './inbound-target.ts'
@@ -75,7 +76,9 @@ export async function startInbound(
   const mailParser = createReceivedMailParser(ctx.config)
   const mailPolling = startPolling(ctx, () => processReceivedMail(ctx, mailParser, registry))
   const mailBatcher = createReceivedMailBatcher(ctx, () => mailPolling.schedule(0))
-  const pollings = [reportPolling, mailPolling, ...Object.values(receiverReports)]
+  const reviewParser = createReportParser()
+  const reviewPolling = startPolling(ctx, () => continueReview(ctx, reviewParser))
+  const pollings = [reportPolling, mailPolling, reviewPolling, ...Object.values(receiverReports)]
   const stopPolling = (): Promise<unknown> => Promise.all(pollings.map((polling) => polling.stop()))
   const acceptByTarget = createAcceptance(ctx, {
     attempts,
@@ -104,7 +107,7 @@ export async function startInbound(
       await listener.stop()
       await Promise.all([reportBatcher.drain(), mailBatcher.drain()])
       await stopPolling()
-      await Promise.all([parser, mailParser, ...parsers].map((one) => one.stop()))
+      await Promise.all([parser, mailParser, reviewParser, ...parsers].map((one) => one.stop()))
     },
   }
 }
@@ -187,7 +190,7 @@ function createReportCounter(registry: MetricRegistry): ReportProcessorDeps['cou
   }
 }
 
-/** Runs one round at a time, immediately after a report is stored. Retries a round that fails. */
+/** Runs one round at a time, immediately after mail is stored for it. Retries a round that fails. */
 function startPolling(ctx: Context, round: () => Promise<boolean>): DebouncedRunner {
   const runner = createDebouncedRunner(async () => {
     runner.schedule(await runRound(ctx, round))
@@ -202,7 +205,7 @@ async function runRound(ctx: Context, round: () => Promise<boolean>): Promise<nu
     return (await round()) ? 0 : POLL_MS
   } catch (error) {
     const isExpected = isDatabaseAway(error) || isTransactionConflict(error)
-    ctx.log[isExpected ? 'debug' : 'error']({ err: error }, 'failed to apply reports; they are retried')
+    ctx.log[isExpected ? 'debug' : 'error']({ err: error }, 'failed to process inbound work; it is repeated')
     return RETRY_MS
   }
 }

@@ -8,7 +8,7 @@ import { newId, timeOf } from '#src/platform/id.ts'
 import { mapPage, newestFirst, readUncounted, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 
-export type ActionVerb = 'retry' | 'drop' | 'bounce' | 'suspend' | 'resume' | 'pool' | 'dry-run'
+export type ActionVerb = 'retry' | 'drop' | 'bounce' | 'suspend' | 'resume' | 'pool' | 'dry-run' | 'review'
 /** The filter of the mail, or the suspended object. */
 export type ActionSubject = Readonly<Record<string, string>>
 

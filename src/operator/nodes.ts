@@ -235,6 +235,20 @@ export async function reportProcess(db: Queryable, report: ProcessReport): Promi
   return rows[0] ?? { isDraining: false, otherSources: [] }
 }
 
+/** Whether a process in this role runs, as far as it has reported. */
+export async function hasProcess(db: Queryable, role: string): Promise<boolean> {
+  const { rows } = await db.query(
+    sql`
+      SELECT
+      FROM node_processes
+      WHERE $1 = ANY (roles) AND seen_at >= now() - ${SILENT_SECONDS} * interval '1 second'
+      LIMIT 1
+    `,
+    [role],
+  )
+  return rows.length > 0
+}
+
 /** A process that ends is not listed any more. */
 export async function removeProcess(db: Queryable, id: string): Promise<void> {
   await db.query('DELETE FROM node_processes WHERE id = $1', [id])

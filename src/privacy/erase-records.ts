@@ -77,6 +77,29 @@ export async function eraseContacts(tx: Queryable, person: Person): Promise<Slic
   return { deleted, next: null }
 }
 
+const REVIEWED = sql`
+  SELECT DISTINCT e ->> 'address' AS address
+  FROM suppression_reviews
+  CROSS JOIN LATERAL jsonb_array_elements(entries) e
+  WHERE e ->> 'workspaceId' = $1::uuid::text AND ${matches("(e ->> 'address')", 2)}
+`
+const FORGET_REVIEWED = sql`
+  UPDATE suppression_reviews
+  SET entries = (
+    SELECT coalesce(jsonb_agg(e ORDER BY n), '[]')
+    FROM jsonb_array_elements(entries) WITH ORDINALITY AS listed (e, n)
+    WHERE NOT (e ->> 'workspaceId' = $1::uuid::text AND e ->> 'address' = ANY ($2::text[]))
+  )
+  WHERE entries <> '[]'
+`
+
+/** Reviews of suppressions list entries, also those that they removed. */
+async function forgetReviewed(tx: Queryable, person: Person): Promise<void> {
+  const { rows } = await tx.query<{ address: string }>(REVIEWED, [person.workspaceId, spellingPatterns(person)])
+  const addresses = rows.map(({ address }) => address).filter((address) => isSpelling(person, address))
+  if (addresses.length > 0) await tx.query(FORGET_REVIEWED, [person.workspaceId, addresses])
+}
+
 /** Suppressions become hashes. */
 export async function eraseListed(tx: Queryable, person: Person): Promise<SliceResult> {
   const deleted: Record<string, number> = {}
@@ -97,6 +120,7 @@ export async function eraseListed(tx: Queryable, person: Person): Promise<SliceR
       ])
     }
   }
+  await forgetReviewed(tx, person)
   return { deleted, next: null }
 }
 

@@ -68,6 +68,7 @@ receiver_hours: deleted; worker/pending-suppressions.ts
 receiver_suspensions: deleted; worker/housekeeping.ts
 sandbox_inbox: deleted; src/sandbox/inbox.ts
 statistics: deleted; src/statistics/roll-up.ts
+suppression_reviews: deleted; src/suppression/suppression-reviews.ts
 link_clicks: deleted; src/statistics/roll-up.ts
 receiver_replies: deleted; src/statistics/receiver-replies.ts
 sts_policies: deleted; mta/security/sts-store.ts

@@ -154,14 +154,25 @@ export function unsuppress(db: Db, workspaceId: string, removals: readonly Remov
   return db.transaction(async (tx) => {
     const { rows } = await tx.query<{ address: string }>(REMOVE, [workspaceId, [...reasons.keys()]])
     const removed = rows.map(({ address }) => address)
-    await tx.query(NOTE_REMOVALS, [workspaceId, removed, removed.map((address) => reasons.get(address) ?? null)])
-    for (const address of removed) {
-      const reason = reasons.get(address) ?? null
-      if (reason === null) continue
-      // beside the entry of the trigger, of the same kind: an erasure finds both
-      const common = { kind: 'suppression', object: address, workspaceId, change: 'delete' } as const
-      await recordChange(tx, { ...common, before: null, after: { removal_reason: reason } })
-    }
+    await recordRemovals(
+      tx,
+      workspaceId,
+      removed.map((address) => ({ address, reason: reasons.get(address) ?? null })),
+    )
     return removed
   })
+}
+
+/**
+ * Records the removal of addresses, which are in lower case, in the transaction that removes them: in the history of
+ * the contact with that address, and each reason in the audit log.
+ */
+export async function recordRemovals(tx: Queryable, workspaceId: string, removals: readonly Removal[]): Promise<void> {
+  await tx.query(NOTE_REMOVALS, [workspaceId, ...columnsOf(removals, [(r) => r.address, (r) => r.reason])])
+  for (const { address, reason } of removals) {
+    if (reason === null) continue
+    // beside the entry of the trigger, of the same kind: an erasure finds both
+    const common = { kind: 'suppression', object: address, workspaceId, change: 'delete' } as const
+    await recordChange(tx, { ...common, before: null, after: { removal_reason: reason } })
+  }
 }

@@ -124,6 +124,10 @@ export async function listUnfinished(db: Db, held: readonly HeldMessage[]): Prom
       FROM dry_runs
       WHERE report IS NULL
       UNION ALL
+      SELECT 'reviews of suppressions'
+      FROM suppression_reviews
+      WHERE ended_at IS NULL
+      UNION ALL
       SELECT 'imports'
       FROM imports
       WHERE state <> 'done'

@@ -262,6 +262,10 @@ async function storeInterruptedWork({ system: { db } }: ColdStartSetup['testbed'
     JSON.stringify({ from: 'shop@sender.example', to: 'a@fine.example', workspaceId: null }),
   ])
   await db.query(
+    `INSERT INTO suppression_reviews (id, is_lifting, taken_until) VALUES ($1, false, now() + interval '1 second')`,
+    [newId()],
+  )
+  await db.query(
     sql`
       INSERT INTO tls_results (day, domain, policy_hash, policy, result, mx_host, mx_address, count)
       VALUES (

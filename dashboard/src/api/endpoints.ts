@@ -1190,6 +1190,13 @@ export type AdminRetryMailBody = {
   readonly all?: boolean
 }
 
+export type AdminReviewSuppressionsBody = {
+  /** true: remove the entries from the suppression list. By default they are only listed */
+  readonly lift?: boolean
+  /** false: return immediately; get the result by its id */
+  readonly wait?: boolean
+}
+
 export type AdminSetPlanRetentionAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -8199,6 +8206,39 @@ export type Suppression = {
   readonly updated_at: string
 }
 
+export type SuppressionReview = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** identifies it in other calls */
+    readonly id: string
+    /** waiting: no inbound process has begun; without one it waits for a day */
+    readonly state: "waiting" | "running" | "done"
+    /** whether the entries are removed from the suppression list */
+    readonly lift: boolean
+    /** entries of the list that were checked so far */
+    readonly checked: number
+    /** entries that would not be made today; with `lift` those that were removed */
+    readonly count: number
+    /** the first 1000 of them */
+    readonly entries: readonly WrongSuppression[]
+    /** when it was requested */
+    readonly requested_at: string
+    /** null: it has not ended */
+    readonly ended_at: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type Suspension = {
   /** what kind it is */
   readonly kind: "domain" | "site" | "workspace" | "campaign"
@@ -9062,6 +9102,19 @@ export type Workspace = {
   readonly reply_to: string | null
   /** when it was created */
   readonly created_at: string
+}
+
+export type WrongSuppression = {
+  /** the id of the workspace */
+  readonly workspace_id: string
+  /** the e-mail address */
+  readonly email: string
+  /** the rule that added the address, with its version */
+  readonly rule: string
+  /** the reply of the receiver that is stored with the entry */
+  readonly reply: string
+  /** the class of the bounce by the rules of today */
+  readonly class: string
 }
 
 /** Send one message, tier instant: 0-5 seconds. */
@@ -12532,6 +12585,27 @@ export const adminGetReportRaw: Endpoint<{
 export const adminListHeldSuppressions: Endpoint<Record<never, never>, AdminListHeldSuppressionsAnswer> = {
   method: 'GET',
   path: '/api/v1/admin/held-suppressions',
+  scope: 'operator',
+}
+
+/** Check the suppressions of all workspaces by today's rules, and remove those that were a mistake. */
+export const adminReviewSuppressions: Endpoint<{
+    readonly body?: AdminReviewSuppressionsBody
+  }, SuppressionReview> = {
+  method: 'POST',
+  path: '/api/v1/admin/suppression-reviews',
+  scope: 'operator',
+}
+
+/** Get the progress and the result of a review of suppressions, stored for a day. */
+export const adminGetSuppressionReview: Endpoint<{
+    readonly params: {
+      /** the id of the object, from the list or from the response that created it */
+      readonly id: string
+    }
+  }, SuppressionReview> = {
+  method: 'GET',
+  path: '/api/v1/admin/suppression-reviews/{id}',
   scope: 'operator',
 }
 
