@@ -28,6 +28,7 @@ import { pageData, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { envelope, pagedList, timestamp } from '#api/http/response-schemas.ts'
+import { chooseTarget, CONFIRMED } from './confirmation-target.ts'
 
 const ACCESS = { admin: 'inbound:manage' } as const
 const NO_ROUTE = refuse('NOT_FOUND', 'There is no such inbound route. List them with list-inbound-routes.')
@@ -241,7 +242,13 @@ const resend = route({
   access: ACCESS,
   params: byId,
   body: z
-    .object({ address: z.string().max(320, 'is too long').meta({ description: 'one of `forward_to`' }) })
+    .object({
+      address: z
+        .string()
+        .max(320, 'is too long')
+        .optional()
+        .meta({ description: 'one of `forward_to`; by default the only one that is not confirmed' }),
+    })
     .meta({ examples: [{ address: 'anna@example.org' }] }),
   status: 200,
   response: routeResponse,
@@ -250,19 +257,16 @@ const resend = route({
     const { workspaceId } = caller
     const found = isUuid(params.id) ? await findRoute(ctx.db, workspaceId, params.id) : null
     if (found === null) return NO_ROUTE
-    const target = found.forwardTargets.find(({ address }) => address.toLowerCase() === body.address.toLowerCase())
-    if (target === undefined) return invalid([{ path: 'address', message: 'is not in forward_to of this route' }])
-    if (target.state !== 'unconfirmed') return CONFIRMED
-    const { address } = target
+    const chosen = chooseTarget(found.forwardTargets, body.address)
+    if (isRefusal(chosen)) return chosen
+    const { address } = chosen
     const result = await requestConfirmation(ctx.db, workspaceId, { address, routeAddress: found.address })
     if (result === 'confirmed') return CONFIRMED
     if (result === 'too-soon') return rateLimited('client_rate', 'A link was sent less than 10 minutes ago.', 600)
     if (result === 'too-many') return rateLimited('client_rate', 'Too many links were sent within a day.', 86_400)
-    return { body: { success: true, message: 'The link is being sent.', data: presentRoute(found) } }
+    return { body: { success: true, message: `The link is being sent to ${address}.`, data: presentRoute(found) } }
   },
 })
-
-const CONFIRMED = refuse('CONFLICT', 'This address is confirmed. Send mail to the route to see it forwarded.')
 
 export const INBOUND_ROUTE_ROUTES: readonly AnyRoute[] = [create, list, get, update, remove, resend]
 

@@ -122,6 +122,7 @@ inbound route: get-inbound-route
 inbound create: create-inbound-route
 inbound update: update-inbound-route
 inbound remove: delete-inbound-route
+inbound resend: resend-forward-confirmation
 inbound list: list-received-emails
 inbound show: get-received-email
 inbound replay: replay-received-email

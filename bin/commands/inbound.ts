@@ -96,6 +96,16 @@ const ACTIONS: CliActions = {
     input: idParam,
     text: (_, call) => `Inbound route ${call.argument(0)} is removed.`,
   }),
+  resend: apiAction({
+    summary: 'send the link again by which an address of an inbound route agrees to forwarded mail',
+    usage: 'resend ROUTE [ADDRESS]',
+    examples: [`resend ${EXAMPLE_ID}`, `resend ${EXAMPLE_ID} anna@example.org`],
+    arguments: [1, 2],
+    routes,
+    route: 'resend-forward-confirmation',
+    input: (call) => ({ ...idParam(call), body: given({ address: call.arguments[1] }) }),
+    text: (_data, _call, message) => message,
+  }),
   list: apiAction({
     summary: 'list the received emails, newest first',
     usage: `list [--route ID] [--spam clean|suspicious|spam] ${PAGE_USAGE}`,

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { assert } from 'chai'
+import { newId } from '#src/platform/id.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
 import { suppress } from '#src/suppression/suppress.ts'
 import { runCommand, type CommandMain, type CommandResult } from '#test/support/command.ts'
@@ -14,6 +15,7 @@ const MAIN: Readonly<Record<string, () => Promise<{ run: CommandMain }>>> = {
   campaign: () => import('./campaign.ts'),
   contact: () => import('./contact.ts'),
   domain: () => import('./domain.ts'),
+  inbound: () => import('./inbound.ts'),
   suppression: () => import('./suppression.ts'),
   template: () => import('./template.ts'),
   webhook: () => import('./webhook.ts'),
@@ -53,6 +55,23 @@ describe('the commands for the objects of a workspace', () => {
     return JSON.parse(out) as Json
   }
   const idOf = (json: Json): string => String(json['id'])
+
+  it('send the link to an address of an inbound route again', async () => {
+    await ctx.db.query(
+      `INSERT INTO domains (id, workspace_id, domain, verification_status) VALUES ($1, $2, 'in.example', 'verified')`,
+      [newId(), workspaceId],
+    )
+    const forward = ['--action', 'forward', '--forward', 'anna@outside.example']
+    const id = idOf(await callJson('inbound', 'create', 'support@in.example', ...forward))
+    const resend = (...address: string[]): Promise<CommandResult> =>
+      call('inbound', 'resend', id, ...address, '--workspace', workspaceId)
+    await assert.isRejected(resend(), /less than 10 minutes ago/)
+    await assert.isRejected(resend('eve@x.example'), /address is not in forward_to of this route/)
+    await ctx.db.query('UPDATE forward_addresses SET mail_due_at = NULL')
+    assert.deepInclude(await resend(), { code: 0, out: 'The link is being sent to anna@outside.example.\n' })
+    const { rows } = await ctx.db.query('SELECT FROM forward_addresses WHERE mail_due_at IS NOT NULL')
+    assert.lengthOf(rows, 1)
+  })
 
   it('show, set and reset the branding', async () => {
     const logo = join(folder, 'logo.gif')

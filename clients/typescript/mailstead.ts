@@ -6221,8 +6221,8 @@ export type ResendEmailBody = {
 }
 
 export type ResendForwardConfirmationBody = {
-  /** one of `forward_to` */
-  readonly address: string
+  /** one of `forward_to`; by default the only one that is not confirmed */
+  readonly address?: string
 }
 
 export type RotateApiKeyBody = {
@@ -10217,7 +10217,7 @@ export class Mailstead {
       /** the id of the route */
       readonly id: string
     }
-    readonly body: ResendForwardConfirmationBody
+    readonly body?: ResendForwardConfirmationBody
   }, options?: CallOptions): Promise<InboundRouteAnswer> {
     return this.#transport.call(
       { method: 'POST', path: '/api/v1/public/inbound/routes/{id}/confirmation' },

@@ -99,6 +99,22 @@ export function describeWebhooks(started: () => Dashboard): void {
       assert.notStrictEqual(await page.title(), 'run')
     })
 
+    it('the link to an address that the route forwards to is sent again, but not at once', async () => {
+      const { page } = scene
+      await open('Inbound mail')
+      await open('Routes')
+      await page.getByText('support@shop.example', { exact: true }).click()
+      await dialog().getByLabel('Forward to').fill('carl@outside.example')
+      await dialog().getByLabel('Forward to').press('Enter')
+      await dialog().getByRole('button', { name: 'Save' }).click()
+      await page.getByText('carl@outside.example (not confirmed)').waitFor()
+      await page.getByText('support@shop.example', { exact: true }).click()
+      await dialog().getByRole('button', { name: 'Send the link to carl@outside.example again' }).click()
+      await page.getByText('A link was sent less than 10 minutes ago.').first().waitFor()
+      assert.match(scene.profile.takeProblems().join(), /429/)
+      await page.keyboard.press('Escape')
+    })
+
     function postsOf(eventId: string): readonly ReceivedRequest[] {
       return receiver.requests.filter(({ headers }) => headers['webhook-id'] === eventId)
     }

@@ -218,15 +218,20 @@ describe('forwarding of inbound mail', () => {
     assert.equal((await open('POST', { 'sec-fetch-site': 'cross-site' })).status, 403)
     const again = await call('POST', `${path}/confirmation`, { address: 'carl@outside.example' })
     assert.equal(again.status, 429, 'links are limited')
+    assert.equal((await call('POST', `${path}/confirmation`, {})).status, 429, 'there is only one such address')
     assert.match(
       await (await open('POST', { 'content-type': 'application/x-www-form-urlencoded' })).text(),
       /Forwarding is confirmed/,
     )
     assert.equal((await open('POST')).status, 404, 'a link works once')
     assert.equal((await target())?.['state'], 'confirmed')
-    assert.equal((await call('POST', `${path}/confirmation`, { address: 'carl@outside.example' })).status, 409)
+    for (const body of [{ address: 'carl@outside.example' }, {}])
+      assert.equal((await call('POST', `${path}/confirmation`, body)).status, 409)
+    const several = await createRoute('several', { forward_to: ['dora@outside.example', 'eve@outside.example'] })
+    const unclear = await call('POST', `/public/inbound/routes/${several}/confirmation`, {})
+    assert.match(JSON.stringify(unclear.body['details']), /several are not confirmed: dora@outside.example, eve@/)
     assert.equal((await bring('out', MAIL)).forward_result, 'forwarded')
-    assert.equal((await outside.until(2))[1]?.to.join(), 'Carl@outside.example')
+    await until(() => outside.messages.some(({ to }) => to.join() === 'Carl@outside.example'))
     const { rows } = await testbed.system.db.query(
       `SELECT actor_kind, actor, object FROM audit_log WHERE action = 'confirm-forward'`,
     )

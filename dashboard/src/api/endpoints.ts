@@ -7484,8 +7484,8 @@ export type ResendEmailBody = {
 }
 
 export type ResendForwardConfirmationBody = {
-  /** one of `forward_to` */
-  readonly address: string
+  /** one of `forward_to`; by default the only one that is not confirmed */
+  readonly address?: string
 }
 
 export type RetentionRule = {
@@ -11398,7 +11398,7 @@ export const resendForwardConfirmation: Endpoint<{
       /** the id of the route */
       readonly id: string
     }
-    readonly body: ResendForwardConfirmationBody
+    readonly body?: ResendForwardConfirmationBody
   }, InboundRouteAnswer> = {
   method: 'POST',
   path: '/api/v1/public/inbound/routes/{id}/confirmation',

@@ -14,6 +14,7 @@ import { Switch } from '#dashboard/src/ui/switch.tsx'
 import { TagInput } from '#dashboard/src/ui/tag-input.tsx'
 import { TextInput } from '#dashboard/src/ui/text-input.tsx'
 import { useToast } from '#dashboard/src/ui/toast.tsx'
+import { UnconfirmedTargets } from './unconfirmed-targets.tsx'
 
 interface InboundRouteDialogProps {
   /** null: a new one. */
@@ -98,12 +99,7 @@ export function InboundRouteDialog({ route, onClose }: InboundRouteDialogProps):
         </>
       }
     >
-      <RouteFields
-        form={form}
-        onChange={(change) => setForm({ ...form, ...change })}
-        isNew={route === null}
-        error={error}
-      />
+      <RouteFields form={form} onChange={(change) => setForm({ ...form, ...change })} route={route} error={error} />
     </Dialog>
   )
 }
@@ -111,12 +107,13 @@ export function InboundRouteDialog({ route, onClose }: InboundRouteDialogProps):
 interface RouteFieldsProps {
   readonly form: RouteForm
   readonly onChange: (change: Partial<RouteForm>) => void
-  readonly isNew: boolean
+  readonly route: InboundRoute | null
   readonly error: ApiError | null
 }
 
-function RouteFields({ form, onChange, isNew, error }: RouteFieldsProps): ReactNode {
+function RouteFields({ form, onChange, route, error }: RouteFieldsProps): ReactNode {
   const { received } = useTexts()
+  const isNew = route === null
   const errors = formErrors(error, FIELDS)
   return (
     <div className="flex flex-col gap-4">
@@ -156,6 +153,7 @@ function RouteFields({ form, onChange, isNew, error }: RouteFieldsProps): ReactN
               placeholder="team@example.com"
             />
           </Field>
+          {route !== null && <UnconfirmedTargets route={route} />}
           {form.targets.length > 0 && (
             <Checkbox
               label={received.forwardsSpam}

@@ -50,6 +50,12 @@ export const received: Texts['received'] = {
   forwardToHint:
     'Andere Adressen als die Ihrer Domains und Mitglieder erhalten einen Link und vor ihrer Zustimmung keine E-Mail.',
   unconfirmed: 'nicht bestätigt',
+  unconfirmedTargets: 'Adressen, die noch nicht zugestimmt haben',
+  linkSent: 'Link gesendet',
+  linkNotSent: 'noch kein Link gesendet',
+  sendLinkAgain: 'Erneut senden',
+  sendLinkAgainTo: (address: string) => `Den Link an ${address} erneut senden`,
+  linkSentAgain: (address: string) => `Der Link wird an ${address} gesendet.`,
   forwardsSpam: 'Auch Mail mit dem Urteil Spam weiterleiten',
   priority: 'Priorität',
   priorityHint: 'Von mehreren passenden Routen zählt die höchste Zahl, dann die genaueste Adresse.',
