@@ -3,7 +3,10 @@ import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import type { InboundRoute } from '#src/inbound-mail/routes.ts'
 
 export const CONFIRMED = refuse('CONFLICT', 'This address is confirmed. Send mail to the route to see it forwarded.')
-const ALL_CONFIRMED = refuse('CONFLICT', 'No address of this route waits for a confirmation.')
+const ALL_CONFIRMED = refuse(
+  'CONFLICT',
+  'No address of this route waits for a confirmation. Send mail to the route to see it forwarded.',
+)
 
 /** Without a wanted address, the only one that is not confirmed. */
 export function chooseTarget(

@@ -67,6 +67,8 @@ describe('stores away', () => {
     await system.roles.worker.kill()
     await system.roles.mta.kill()
     await ledger.load({ count: 100 })
+    // the client of the test connects again by itself after the restart before
+    await until(() => system.redis.status === 'ready')
     await system.redis.flushall()
     await system.redisServer.crash()
     await ledger.load({ count: 100 })
