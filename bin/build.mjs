@@ -3,7 +3,7 @@
  * takes most of the CPU of its start and 20 to 45 MB of memory. Prints the path of the program.
  *
  * The bundle is in `bundle/<digest>/`, named by a digest of all sources. It is current if it exists, and a running
- * process can load the rest of its code from its own bundle, whatever is built meanwhile. It is written to another
+ * process can load the rest of its code from its own bundle, which `start` marks as used. It is written to another
  * folder and renamed when it is complete: an interrupted build leaves nothing that anyone uses, and of two at the same
  * time one wins.
  *
@@ -40,7 +40,7 @@ const NOT_BUNDLED = /\.test(-data)?\.ts$/
 /** Commands in the bundle; the others are loaded from their sources. */
 const ROLES = ['api', 'mta', 'worker', 'compile']
 /** From the folder of a bundle. */
-const TO_ROOT = '../..'
+const TO_ROOT = '../../'
 /** Bundles that were not used for this long are removed. */
 const KEEP_MS = 3 * 86_400_000
 
@@ -96,8 +96,9 @@ function placesOfSources() {
       filter: { id: /\.[cm]?[jt]s$/, code: /import\.meta|\b__(?:dir|file)name\b/ },
       handler(code, id) {
         const file = relative(ROOT, id)
-        const url = (path) => `new URL(PROGRAM_ROOT.href + ${JSON.stringify(`/${path}`)})`
-        const path = (name) => `(PROGRAM_ROOT.pathname + ${JSON.stringify(`/${name}`)})`
+        const url = (path) => `new URL(PROGRAM_ROOT.href + ${JSON.stringify(path)})`
+        // the folder of an installation may contain spaces
+        const path = (name) => `(decodeURIComponent(PROGRAM_ROOT.pathname) + ${JSON.stringify(name)})`
         const thread = (_, name) => {
           const source = join(dirname(id), `${name}.ts`)
           const fileName = `${relative(ROOT, dirname(source)).replaceAll('/', '-')}-${name}.js`
@@ -120,7 +121,7 @@ function placesOfSources() {
 /** Bundles the modules of ROLES and of `compile`, which are imported by names that a bundler cannot follow. */
 function importsByName() {
   const rows = ROLES.map((name) => `${name}: () => import('./commands/${name}.ts')`)
-  const source = 'import(`${PROGRAM_ROOT.href}/bin/commands/${name}.ts`)'
+  const source = 'import(`${PROGRAM_ROOT.href}bin/commands/${name}.ts`)'
   const changes = [
     [/\/bin\/mailstead\.ts$/, 'import(`./commands/${name}.ts`)', `(ROLES[name]?.() ?? ${source})`],
     [/\/bin\/commands\/compile\.ts$/, 'import(part)', 'part()'],

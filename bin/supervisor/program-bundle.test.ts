@@ -61,6 +61,18 @@ describe('the bundle of the program', () => {
     assert.deepEqual(withPaths, [])
   })
 
+  it('finds its files in a folder whose name contains spaces', () => {
+    const text = globSync('*.js', { cwd: dirname(program) }).map((name) =>
+      readFileSync(join(dirname(program), name), 'utf8'),
+    )
+    const undecoded = /(?<!decodeURIComponent\()PROGRAM_ROOT\.pathname/
+    assert.isAbove(text.filter((one) => one.includes('decodeURIComponent(PROGRAM_ROOT.pathname)')).length, 3)
+    assert.deepEqual(
+      text.filter((one) => undecoded.test(one)),
+      [],
+    )
+  })
+
   it('is the own program of a role that runs from it', () => {
     assert.strictEqual(join(ROOT, ownProgram(program)), program)
     assert.strictEqual(ownProgram('/srv/mailstead/bin/mailstead.ts'), 'bin/mailstead.ts')

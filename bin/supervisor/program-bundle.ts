@@ -10,7 +10,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
+import { utimes, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { environment } from '#config/environment.ts'
 
@@ -18,17 +18,25 @@ const ROOT = resolve(import.meta.dirname, '../..')
 const BUILD = join(ROOT, 'bin/build.mjs')
 /** These paths are relative to the root, because some roles reach it by another one (privileges.ts). */
 const SOURCE = 'bin/mailstead.ts'
+const MARK_MS = 3_600_000
 const OF_PACKAGE = 'bundle/program/mailstead.js'
 
 /** Resolves when the code is ready: to the program to run, relative to the root of the checkout or package. */
 export async function prepareProgram(build = BUILD): Promise<string> {
   const program = await bundleProgram(build)
+  markAsUsed(program)
   const stamp = compiledStamp(program)
   if (stamp !== null && existsSync(stamp)) return program
   const child = spawn(process.execPath, [...process.execArgv, join(ROOT, program), 'compile'], { stdio: 'ignore' })
   const [code] = (await once(child, 'exit').catch(() => [null])) as [number | null]
   if (stamp !== null && code === 0) await writeFile(stamp, '').catch(() => undefined)
   return program
+}
+
+/** A build removes bundles that were not used for days, and this one loads code and restarts roles until the end. */
+function markAsUsed(program: string): void {
+  const mark = (): Promise<void> => utimes(dirname(join(ROOT, program)), new Date(), new Date()).catch(() => undefined)
+  setInterval(() => void mark(), MARK_MS).unref()
 }
 
 /** A file in the cache of compiled code which says that a bundle is there. Null for code that has no digest. */
