@@ -1,9 +1,9 @@
 /** How a person signs in: profile, password, second factors, passkeys and sessions. It belongs to no workspace. */
-import { ArrowLeft } from 'lucide-react'
+import { ArrowLeft, LogOut } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
 import { deleteMe } from '#dashboard/src/api/endpoints.ts'
 import { useAction } from '#dashboard/src/api/queries.ts'
-import { useSession } from '#dashboard/src/session/session.tsx'
+import { useSession, useSignOut } from '#dashboard/src/session/session.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button, ButtonLink } from '#dashboard/src/ui/button.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
@@ -17,8 +17,9 @@ import { ProfileForms } from './profile-forms.tsx'
 import { SessionList } from './session-list.tsx'
 
 export function AccountPage(): ReactNode {
-  const { people, ui } = useTexts()
+  const { people, shell, ui } = useTexts()
   const texts = people.account
+  const signOut = useSignOut()
   const { needs_second_factor: needsFactor } = useSession()
   return (
     <main id="content" className="mx-auto min-h-dvh w-full max-w-3xl px-4 py-8 sm:px-6">
@@ -27,7 +28,15 @@ export function AccountPage(): ReactNode {
           {ui.back}
         </ButtonLink>
       )}
-      <PageHeader title={texts.title} description={texts.description} />
+      <PageHeader
+        title={texts.title}
+        description={texts.description}
+        actions={
+          <Button icon={LogOut} onClick={signOut}>
+            {shell.signOut}
+          </Button>
+        }
+      />
       <div className="flex flex-col gap-10">
         {needsFactor && <Callout tone="warning">{texts.mandatory}</Callout>}
         <Section title={texts.profile}>

@@ -4,9 +4,9 @@
  */
 import { useQueryClient } from '@tanstack/react-query'
 import { createContext, use, useEffect, type ReactNode } from 'react'
-import { ApiError, send } from '#dashboard/src/api/endpoint.ts'
+import { ApiError } from '#dashboard/src/api/endpoint.ts'
 import { getMe, logout, type MeAnswer } from '#dashboard/src/api/endpoints.ts'
-import { useApi, WorkspaceContext } from '#dashboard/src/api/queries.ts'
+import { ActionErrorContext, useAction, useApi, WorkspaceContext } from '#dashboard/src/api/queries.ts'
 
 export type Me = MeAnswer['data']
 export type Workspace = Me['workspaces'][number]
@@ -61,14 +61,20 @@ export function useCan(): (permission: string) => boolean {
   return (permission) => permissions.includes(permission as never)
 }
 
-/** Ends the session and shows the page for signing in. */
-export function useSignOut(): () => Promise<void> {
+/** Ends the session and shows the page for signing in. If the server did not end it, an error says so. */
+export function useSignOut(): () => void {
   const client = useQueryClient()
-  return async () => {
-    await send(logout, {}).catch(() => undefined) // it may have ended already
+  const report = use(ActionErrorContext)
+  const leave = (): void => {
     client.clear()
     globalThis.location.assign('/')
   }
+  const { mutate } = useAction(logout, {
+    onSuccess: leave,
+    // it may have ended already
+    onError: (error) => (error.status === 401 ? leave() : report(error)),
+  })
+  return () => mutate({})
 }
 
 /** The workspace that a person used last, if they are still a member; else their first one. */

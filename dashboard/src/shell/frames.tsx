@@ -4,8 +4,15 @@ import { useEffect, type ReactNode } from 'react'
 import { useChanges } from '#dashboard/src/api/changes.ts'
 import { WorkspaceContext } from '#dashboard/src/api/queries.ts'
 import { SignInPage } from '#dashboard/src/session/sign-in-page.tsx'
-import { lastWorkspace, rememberWorkspace, SessionProvider, useSession } from '#dashboard/src/session/session.tsx'
+import {
+  lastWorkspace,
+  rememberWorkspace,
+  SessionProvider,
+  useSession,
+  useSignOut,
+} from '#dashboard/src/session/session.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { Button, ButtonLink } from '#dashboard/src/ui/button.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { ErrorState } from '#dashboard/src/ui/error-state.tsx'
 import { AppLayout } from './app-layout.tsx'
@@ -32,7 +39,6 @@ export function RootFrame(): ReactNode {
 export function StartRedirect(): ReactNode {
   const me = useSession()
   const navigate = useNavigate()
-  const { shell } = useTexts()
   const workspace = lastWorkspace(me)
   const target = workspace === undefined ? null : workspacePath(workspace.id, '/start')
   const operatorTarget = me.is_operator ? operatorPath('/desk') : null
@@ -40,7 +46,26 @@ export function StartRedirect(): ReactNode {
   useEffect(() => {
     if (to !== null) void navigate({ to, replace: true })
   }, [navigate, to])
-  return to === null ? <EmptyState title={shell.noWorkspace} text={shell.noWorkspaceText} /> : null
+  return to === null ? <NoWorkspace /> : null
+}
+
+function NoWorkspace(): ReactNode {
+  const { shell } = useTexts()
+  const signOut = useSignOut()
+  return (
+    <main id="content" className="mx-auto max-w-xl p-8">
+      <EmptyState
+        title={shell.noWorkspace}
+        text={shell.noWorkspaceText}
+        action={
+          <>
+            <ButtonLink href="/account">{shell.account}</ButtonLink>
+            <Button onClick={signOut}>{shell.signOut}</Button>
+          </>
+        }
+      />
+    </main>
+  )
 }
 
 export function WorkspaceFrame(): ReactNode {

@@ -73,7 +73,7 @@ export function PageCommands({ groups, basePath, isOpen, onOpenChange }: PageCom
               icon: BookOpen,
               onSelect: () => globalThis.open('/docs', '_blank'),
             },
-            { id: 'sign-out', label: shell.signOut, icon: LogOut, onSelect: () => void signOut() },
+            { id: 'sign-out', label: shell.signOut, icon: LogOut, onSelect: signOut },
           ],
         },
       ]}

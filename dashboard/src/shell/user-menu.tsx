@@ -53,7 +53,7 @@ export function UserMenu(): ReactNode {
             onSelect: () => choose(name),
           })),
         },
-        { items: [{ label: shell.signOut, icon: LogOut, onSelect: () => void signOut() }] },
+        { items: [{ label: shell.signOut, icon: LogOut, onSelect: signOut }] },
       ]}
     />
   )
