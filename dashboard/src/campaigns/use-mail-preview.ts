@@ -28,10 +28,10 @@ function toBody({ template_id: id, subject, body, text }: MailFields): string | 
   // the API renders a stored template with its own subject
   if (id !== null) return JSON.stringify({ id })
   const content = body ?? text
-  if (content === null || content === '') return null
+  if (content === null || content.trim() === '') return null
   return JSON.stringify({
     subject: subject === null || subject === '' ? '-' : subject,
     body: content,
-    ...(body !== null && text !== null && text !== '' ? { text } : {}),
+    ...(body !== null && text !== null && text.trim() !== '' ? { text } : {}),
   })
 }

@@ -4,6 +4,7 @@ import { useMemo, type ReactNode } from 'react'
 import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
+import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { MailFrame } from '#dashboard/src/ui/mail-frame.tsx'
 import { SegmentedControl } from '#dashboard/src/ui/segmented-control.tsx'
 import { Skeleton } from '#dashboard/src/ui/skeleton.tsx'
@@ -21,7 +22,7 @@ export function TemplatePreview({ state }: { readonly state: PreviewState }): Re
   const { templates } = useTexts()
   const [search, changeSearch] = useAddressSearch()
   const view = VIEWS.find((one) => one === search['view']) ?? 'desktop'
-  const { preview, error, isRendering } = state
+  const { preview, error, isRendering, isEmpty } = state
   return (
     <section aria-label={templates.preview} className="flex min-w-0 flex-col gap-3">
       <div className="flex min-h-8 flex-wrap items-center justify-between gap-2">
@@ -43,7 +44,8 @@ export function TemplatePreview({ state }: { readonly state: PreviewState }): Re
           {error.message}
         </Callout>
       )}
-      {preview === null && error === null && <Skeleton className="h-96 w-full" />}
+      {isEmpty && <EmptyState icon={Type} title={templates.previewEmpty} text={templates.previewEmptyText} />}
+      {!isEmpty && preview === null && error === null && <Skeleton className="h-96 w-full" />}
       {preview !== null && (
         <div className={error === null ? '' : 'opacity-50'}>
           <p className="mb-3 text-sm break-words text-muted">

@@ -26,6 +26,8 @@ export interface PreviewState {
   /** Why the present source cannot be rendered. */
   readonly error: ApiError | null
   readonly isRendering: boolean
+  /** There is no source, and so no picture. */
+  readonly isEmpty: boolean
   readonly check: TemplateCheck['data'] | null
   /** Of the body, for the editor. */
   readonly problems: readonly CodeProblem[]
@@ -36,12 +38,12 @@ export function usePreview(draft: TemplateDraft, contactId: string | null): Prev
   const slow = useDebounced(draft, CHECK_MS)
   const body = useMemo(() => previewBody(settled, contactId), [settled, contactId])
   const checked = useMemo(() => previewBody(slow, contactId), [slow, contactId])
-  const isReady = body.body !== ''
+  const isReady = !isBlank(body.body)
   const rendered = useApi(previewTemplate, { body }, { isEnabled: isReady, keepsPrevious: true })
   const check = useApi(
     checkTemplate,
     { body: checked },
-    { isEnabled: isReady && checked.body !== '', keepsPrevious: true },
+    { isEnabled: isReady && !isBlank(checked.body), keepsPrevious: true },
   )
   const [last, setLast] = useState<Preview | null>(null)
   const data = rendered.data?.data
@@ -52,12 +54,20 @@ export function usePreview(draft: TemplateDraft, contactId: string | null): Prev
   const findings = check.data?.data.findings
   const problems = useMemo(() => problemsOf(findings ?? [], error), [findings, error])
   return {
-    preview: data ?? last,
-    error,
+    preview: isReady ? (data ?? last) : null,
+    error: isReady ? error : null,
     isRendering: rendered.isFetching || settled !== draft,
-    check: check.data?.data ?? null,
-    problems,
+    isEmpty: !isReady,
+    check: isReady ? (check.data?.data ?? null) : null,
+    problems: isReady ? problems : NO_PROBLEMS,
   }
+}
+
+const NO_PROBLEMS: readonly CodeProblem[] = []
+
+/** The API refuses to render nothing. */
+function isBlank(source: string | null | undefined): boolean {
+  return (source ?? '').trim() === ''
 }
 
 function problemsOf(findings: readonly Finding[], error: ApiError | null): readonly CodeProblem[] {

@@ -55,6 +55,8 @@ export const templates: Texts['templates'] = {
   noContact: 'Nur Beispieldaten',
   withoutContact: 'Vorschau nur mit Beispieldaten',
   preview: 'Vorschau',
+  previewEmpty: 'Noch kein Quelltext',
+  previewEmptyText: 'Schreiben Sie etwas, dann erscheint hier die E-Mail.',
   views: { desktop: 'Desktop', phone: 'Telefon', dark: 'Dunkel', blocked: 'Ohne Bilder', text: 'Text' },
   notRendered: 'Die Vorlage kann nicht dargestellt werden',
   textGenerated: 'Aus dem HTML erzeugt.',

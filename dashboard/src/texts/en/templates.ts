@@ -53,6 +53,8 @@ export const templates = {
   noContact: 'Sample data only',
   withoutContact: 'Preview with sample data only',
   preview: 'Preview',
+  previewEmpty: 'There is no source yet',
+  previewEmptyText: 'Write something, and the mail appears here.',
   views: { desktop: 'Desktop', phone: 'Phone', dark: 'Dark', blocked: 'No images', text: 'Text' },
   notRendered: 'The template cannot be rendered',
   textGenerated: 'Generated from the HTML.',
