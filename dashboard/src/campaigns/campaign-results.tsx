@@ -4,6 +4,7 @@ import { useMemo, type ReactNode } from 'react'
 import { getStatistics } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'
 import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
+import { startOf, ZONE } from '#dashboard/src/shared/period.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Badge } from '#dashboard/src/ui/badge.tsx'
 import { BarList } from '#dashboard/src/ui/bar-list.tsx'
@@ -19,7 +20,7 @@ import { StatTile } from '#dashboard/src/ui/stat-tile.tsx'
 import { TimeSeriesChart } from '#dashboard/src/ui/time-series-chart.tsx'
 import { DateTime } from '#dashboard/src/ui/times.tsx'
 import { progressOf, type Campaign, type Metrics } from './campaign-state.ts'
-import { completePeriods, COUNTERS, floorTo, funnelOf, intervalOf, type FunnelKey } from './result-series.ts'
+import { completePeriods, COUNTERS, funnelOf, intervalOf, type FunnelKey } from './result-series.ts'
 
 const REST = ['waiting', 'failed', 'suppressed', 'skipped', 'cancelled', 'machine_opened', 'machine_clicked'] as const
 
@@ -137,15 +138,15 @@ const SERIES_NAMES = { delivered: 'delivered', opened_unique: 'opened', clicked_
 function ResultChart({ id, startedAt }: { readonly id: string; readonly startedAt: string }): ReactNode {
   const { campaigns } = useTexts()
   const { from, interval } = useMemo(() => {
-    const start = Date.parse(startedAt)
-    const chosen = intervalOf(start, Date.now())
-    return { interval: chosen, from: floorTo(start, chosen) }
+    const start = new Date(startedAt)
+    const chosen = intervalOf(start.getTime(), Date.now())
+    return { interval: chosen, from: startOf(start, chosen) }
   }, [startedAt])
   const query = useApi(getStatistics, {
     query: {
-      from: new Date(from).toISOString(),
+      from: from.toISOString(),
       interval,
-      timezone: 'UTC',
+      timezone: ZONE,
       group_by: 'campaign',
       value: id,
       counters: COUNTERS.join(','),

@@ -1,6 +1,7 @@
 import { assert } from 'chai'
+import { startOf } from '#dashboard/src/shared/period.ts'
 import type { Metrics } from './campaign-state.ts'
-import { completePeriods, floorTo, funnelOf, intervalOf } from './result-series.ts'
+import { completePeriods, funnelOf, intervalOf } from './result-series.ts'
 
 const START = Date.parse('2026-11-26T10:00:00Z')
 const HOUR_MS = 3600_000
@@ -20,11 +21,11 @@ describe('dashboard: results of a campaign', () => {
 
   it('fills periods without events with zeros, up to the last event', () => {
     const rows = [{ start: '2026-11-26T12:00:00.000Z', counts: { delivered: 3, opened_unique: 1 } }]
-    assert.deepEqual(completePeriods(rows, floorTo(START + 5, 'hour'), 'hour'), {
+    assert.deepEqual(completePeriods(rows, startOf(new Date(START + 5), 'hour'), 'hour'), {
       times: ['2026-11-26T10:00:00.000Z', '2026-11-26T11:00:00.000Z', '2026-11-26T12:00:00.000Z'],
       values: { delivered: [0, 0, 3], opened_unique: [0, 0, 1], clicked_unique: [0, 0, 0] },
     })
-    assert.lengthOf(completePeriods([], START, 'day').times, 2)
+    assert.lengthOf(completePeriods([], new Date(START), 'day').times, 2)
   })
 
   it('shares are of the sent or of the delivered mail', () => {

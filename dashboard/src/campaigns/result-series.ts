@@ -1,12 +1,9 @@
 /** Statistics of a campaign as series for a chart, and its funnel. A period without events is a zero, not a gap. */
 import type { StatisticsCounts } from '#dashboard/src/api/endpoints.ts'
+import { shift, type Interval } from '#dashboard/src/shared/period.ts'
 import type { Metrics } from './campaign-state.ts'
 
-export type Interval = 'minute' | 'hour' | 'day'
-
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const LENGTH_MS: Readonly<Record<Interval, number>> = { minute: MINUTE_MS, hour: HOUR_MS, day: 24 * HOUR_MS }
+const HOUR_MS = 3_600_000
 const MAX_MINUTES_MS = 3 * HOUR_MS
 const MAX_HOURS_MS = 96 * HOUR_MS
 const MAX_POINTS = 400
@@ -16,11 +13,6 @@ export function intervalOf(startedAt: number, now: number): Interval {
   const age = now - startedAt
   if (age <= MAX_MINUTES_MS) return 'minute'
   return age <= MAX_HOURS_MS ? 'hour' : 'day'
-}
-
-/** The start of the period that an instant is in, in UTC. */
-export function floorTo(instant: number, interval: Interval): number {
-  return Math.floor(instant / LENGTH_MS[interval]) * LENGTH_MS[interval]
 }
 
 export const COUNTERS = ['delivered', 'opened_unique', 'clicked_unique'] as const
@@ -36,16 +28,19 @@ export interface CountedPeriod {
   readonly counts: StatisticsCounts
 }
 
-/** From the start of the campaign to its last event, with at least two points. */
-export function completePeriods(rows: readonly CountedPeriod[], from: number, interval: Interval): ResultSeries {
+/** From the period in which the campaign started to that of its last event, with at least two points. */
+export function completePeriods(rows: readonly CountedPeriod[], from: Date, interval: Interval): ResultSeries {
   const byTime = new Map(rows.map(({ start, counts }) => [Date.parse(start), counts]))
-  const last = Math.max(from, ...byTime.keys())
-  const length = LENGTH_MS[interval]
-  const count = Math.min(MAX_POINTS, Math.max(2, (last - from) / length + 1))
-  const instants = Array.from({ length: count }, (_, index) => from + index * length)
-  const valuesOf = (counter: Counter): number[] => instants.map((instant) => byTime.get(instant)?.[counter] ?? 0)
+  const last = Math.max(...byTime.keys())
+  const instants = [from, shift(from, interval, 1)]
+  for (let next = shift(from, interval, 2); next.getTime() <= last && instants.length < MAX_POINTS;) {
+    instants.push(next)
+    next = shift(from, interval, instants.length)
+  }
+  const valuesOf = (counter: Counter): number[] =>
+    instants.map((instant) => byTime.get(instant.getTime())?.[counter] ?? 0)
   return {
-    times: instants.map((instant) => new Date(instant).toISOString()),
+    times: instants.map((instant) => instant.toISOString()),
     values: {
       delivered: valuesOf('delivered'),
       opened_unique: valuesOf('opened_unique'),

@@ -1,9 +1,10 @@
-/** How the mail of a domain does: counts and shares of 30 days. */
+/** How the mail of a domain does: counts and shares, by day in the zone of the reader. */
 import { useMemo, type ReactNode } from 'react'
 import { getStatistics, type Domain } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'
 import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
 import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
+import { periodUntil, ZONE } from '#dashboard/src/shared/period.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Card } from '#dashboard/src/ui/card.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
@@ -15,24 +16,23 @@ import { StatTile } from '#dashboard/src/ui/stat-tile.tsx'
 import { TimeSeriesChart } from '#dashboard/src/ui/time-series-chart.tsx'
 import { completeDays, rateOf, sumCounts } from './health-series.ts'
 
-const DAY_MS = 24 * 3600_000
 const PERIODS = ['7', '30', '90'] as const
 
 export function DomainHealth({ domain }: { readonly domain: Domain }): ReactNode {
   const { domains } = useTexts()
   const [search, changeSearch] = useAddressSearch()
   const days = PERIODS.find((one) => one === search['days']) ?? '30'
-  const from = useMemo(() => new Date(startOfDay(Date.now()) - (Number(days) - 1) * DAY_MS).toISOString(), [days])
+  const period = useMemo(() => periodUntil(new Date(), `${days}d`), [days])
   const query = useApi(
     getStatistics,
-    { query: { from, interval: 'day', timezone: 'UTC', group_by: 'domain', value: domain.domain } },
+    { query: { from: period.from, interval: 'day', timezone: ZONE, group_by: 'domain', value: domain.domain } },
     { keepsPrevious: true },
   )
   const rows = query.data?.data.rows
   return (
     <Section
       title={domains.health}
-      description={domains.healthText}
+      description={domains.healthText(ZONE)}
       actions={
         <SegmentedControl
           label={domains.period}
@@ -45,16 +45,16 @@ export function DomainHealth({ domain }: { readonly domain: Domain }): ReactNode
       {query.error !== null && <FailedQuery query={query} title={domains.healthNotLoaded} />}
       {query.isPending && <Skeleton className="h-96 w-full" />}
       {rows?.length === 0 && <EmptyState title={domains.noMail} text={domains.noMailText} />}
-      {rows !== undefined && rows.length > 0 && <HealthFigures rows={rows} from={from} days={Number(days)} />}
+      {rows !== undefined && rows.length > 0 && <HealthFigures rows={rows} starts={period.starts} />}
     </Section>
   )
 }
 
 type Rows = Parameters<typeof completeDays>[0]
 
-function HealthFigures(props: { readonly rows: Rows; readonly from: string; readonly days: number }): ReactNode {
+function HealthFigures(props: { readonly rows: Rows; readonly starts: readonly string[] }): ReactNode {
   const { domains } = useTexts()
-  const series = completeDays(props.rows, props.from, props.days)
+  const series = completeDays(props.rows, props.starts)
   const total = sumCounts(props.rows.map(({ counts }) => counts))
   const times = series.map(({ start }) => start)
   const bounced = total.bounced_hard + total.bounced_soft
@@ -123,8 +123,4 @@ function HealthFigures(props: { readonly rows: Rows; readonly from: string; read
       </Card>
     </div>
   )
-}
-
-function startOfDay(now: number): number {
-  return Math.floor(now / DAY_MS) * DAY_MS
 }

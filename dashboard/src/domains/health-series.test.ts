@@ -3,14 +3,12 @@ import { completeDays, rateOf, sumCounts } from './health-series.ts'
 
 describe('health of a domain', () => {
   it('has each day, also those without mail', () => {
-    const rows = [{ start: '2026-01-02T00:00:00.000Z', counts: { sent: 3, delivered: 2 } }]
+    const rows = [{ start: '2026-10-24T22:00:00.000Z', counts: { sent: 3, delivered: 2 } }]
+    // midnights of Berlin, around a change of the clocks
+    const starts = ['2026-10-23T22:00:00.000Z', '2026-10-24T22:00:00.000Z', '2026-10-25T23:00:00.000Z']
     assert.deepEqual(
-      completeDays(rows, '2026-01-01T00:00:00.000Z', 3).map(({ start, counts }) => [start.slice(0, 10), counts.sent]),
-      [
-        ['2026-01-01', 0],
-        ['2026-01-02', 3],
-        ['2026-01-03', 0],
-      ],
+      completeDays(rows, starts).map(({ start, counts }) => [start, counts.sent]),
+      starts.map((start, day) => [start, day === 1 ? 3 : 0]),
     )
   })
   it('adds up counters that may be missing', () => {

@@ -4,24 +4,22 @@ import type { StatisticsCounts } from '#dashboard/src/api/endpoints.ts'
 const COUNTERS = ['sent', 'delivered', 'bounced_hard', 'bounced_soft', 'complained'] as const
 export type HealthCounts = Readonly<Record<(typeof COUNTERS)[number], number>>
 
-const DAY_MS = 24 * 3600_000
-
 export function sumCounts(counts: readonly StatisticsCounts[]): HealthCounts {
   return Object.fromEntries(
     COUNTERS.map((name) => [name, counts.reduce((sum, one) => sum + (one[name] ?? 0), 0)]),
   ) as unknown as HealthCounts
 }
 
-/** @param from the start of the first day, in UTC */
+/** @param starts of all days, in the zone of the reader */
 export function completeDays(
   rows: readonly { readonly start: string; readonly counts: StatisticsCounts }[],
-  from: string,
-  days: number,
+  starts: readonly string[],
 ): { readonly start: string; readonly counts: HealthCounts }[] {
-  return Array.from({ length: days }, (_, index) => {
-    const start = new Date(Date.parse(from) + index * DAY_MS).toISOString()
-    return { start, counts: sumCounts(rows.filter((row) => row.start === start).map((row) => row.counts)) }
-  })
+  const byTime = Map.groupBy(rows, ({ start }) => Date.parse(start))
+  return starts.map((start) => ({
+    start,
+    counts: sumCounts((byTime.get(Date.parse(start)) ?? []).map((row) => row.counts)),
+  }))
 }
 
 /** A share of 0 to 1; null if there is nothing to divide by. */

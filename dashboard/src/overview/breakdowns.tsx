@@ -13,7 +13,7 @@ import { Section } from '#dashboard/src/ui/section.tsx'
 import { SkeletonLines } from '#dashboard/src/ui/skeleton.tsx'
 import { useUiTexts } from '#dashboard/src/ui/ui-texts.ts'
 import { messageFilter } from './message-links.ts'
-import { ZONE, type Period } from './period.ts'
+import { ZONE, type Period } from '#dashboard/src/shared/period.ts'
 
 const GROUPS = ['tier', 'receiver', 'domain', 'tag'] as const
 type Group = (typeof GROUPS)[number]

@@ -8,7 +8,7 @@ import { SegmentedControl } from '#dashboard/src/ui/segmented-control.tsx'
 import { Skeleton } from '#dashboard/src/ui/skeleton.tsx'
 import { TimeSeriesChart, type ChartSeries } from '#dashboard/src/ui/time-series-chart.tsx'
 import { seriesOf, type FigureName } from './figures.ts'
-import type { Period } from './period.ts'
+import type { Period } from '#dashboard/src/shared/period.ts'
 import type { StatisticsRow } from './stat-tiles.tsx'
 
 interface MailChartProps {

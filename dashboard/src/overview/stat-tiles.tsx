@@ -10,7 +10,7 @@ import type { Tone } from '#dashboard/src/ui/tone.ts'
 import { useUiTexts } from '#dashboard/src/ui/ui-texts.ts'
 import { changeOf, FIGURE_NAMES, seriesOf, shareOf, valueOf, type FigureName } from './figures.ts'
 import { messageFilter } from './message-links.ts'
-import type { Period } from './period.ts'
+import type { Period } from '#dashboard/src/shared/period.ts'
 
 export interface StatisticsRow {
   readonly start: string

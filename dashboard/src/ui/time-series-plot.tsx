@@ -3,7 +3,14 @@ import { useEffect, useMemo, useRef, useState } from 'react'
 import uPlot from 'uplot'
 import { buildData, buildOptions, seriesToken } from './chart-options.ts'
 import { cx } from './class-names.ts'
-import { formatBytes, formatDateTime, formatDuration, formatNumber, formatPercent } from './format.ts'
+import {
+  formatBytes,
+  formatDateTime,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+  type TimePrecision,
+} from './format.ts'
 import { type TimeSeriesChartProps } from './time-series-chart.tsx'
 import { useUiTexts } from './ui-texts.ts'
 import { useElementSize } from './use-element-size.ts'
@@ -19,6 +26,12 @@ const FORMATS = {
 interface Cursor {
   index: number
   left: number
+}
+
+/** Of points that are days, their time is no more than midnight. */
+function precisionOf(times: readonly string[]): TimePrecision {
+  const isMidnight = (time: string): boolean => new Date(time).toTimeString().startsWith('00:00:00')
+  return times.length > 1 && times.every(isMidnight) ? 'day' : 'minute'
 }
 
 interface PartProps extends TimeSeriesChartProps {
@@ -48,7 +61,7 @@ function Tip({ cursor, width, ...props }: PartProps & { cursor: Cursor; width: n
       style={{ left: cursor.left + (isLeft ? -10 : 10) }}
     >
       <div className="mb-1 text-xs whitespace-nowrap text-muted">
-        {formatDateTime(new Date(props.times[cursor.index] ?? 0), locale)}
+        {formatDateTime(new Date(props.times[cursor.index] ?? 0), locale, precisionOf(props.times))}
       </div>
       {props.series.map((series, position) => {
         const value = series.values[cursor.index]
@@ -69,6 +82,7 @@ function Tip({ cursor, width, ...props }: PartProps & { cursor: Cursor; width: n
 /** The same figures for screen readers. */
 function HiddenTable({ label, times, series, formatValue }: PartProps) {
   const texts = useUiTexts()
+  const precision = precisionOf(times)
   return (
     <div className="sr-only">
       <table>
@@ -86,7 +100,7 @@ function HiddenTable({ label, times, series, formatValue }: PartProps) {
         <tbody>
           {times.map((time, index) => (
             <tr key={time}>
-              <th scope="row">{formatDateTime(new Date(time), texts.locale)}</th>
+              <th scope="row">{formatDateTime(new Date(time), texts.locale, precision)}</th>
               {series.map((one) => {
                 const value = one.values[index]
                 return <td key={one.key}>{value === null || value === undefined ? '–' : formatValue(value)}</td>

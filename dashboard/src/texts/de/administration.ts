@@ -71,7 +71,7 @@ export const administration: Texts['administration'] = {
   dmarc: {
     title: 'DMARC-Berichte',
     description:
-      'Welche E-Mails mit den Domains aller Arbeitsbereiche DMARC bestehen, aus Berichten, deren Absender nachgewiesen ist.',
+      'Welche E-Mails mit den Domains aller Arbeitsbereiche DMARC bestehen, aus Berichten, deren Absender nachgewiesen ist. Tage in UTC.',
     period: 'Zeitraum',
     days: (count) => `${count} Tage`,
     domain: 'Domain',

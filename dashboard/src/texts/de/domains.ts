@@ -182,7 +182,7 @@ export const domains: Texts['domains'] = {
     },
   },
   health: 'Zeitlicher Verlauf',
-  healthText: 'E-Mails mit dieser Domain im From, nach Tagen (UTC).',
+  healthText: (zone) => `E-Mails mit dieser Domain im From, nach Tagen in ${zone.replaceAll('_', ' ')}.`,
   healthNotLoaded: 'Die Statistik konnte nicht geladen werden',
   period: 'Zeitraum',
   days: (count) => `${count} Tage`,
@@ -206,7 +206,7 @@ export const domains: Texts['domains'] = {
   removeRecords: 'Die DKIM-Schlüssel werden gelöscht. Sie können die DNS-Einträge entfernen.',
   reports: 'DMARC-Berichte',
   reportsText:
-    'Empfänger berichten täglich, wer mit Ihrer Domain im From sendet. Die letzten 30 Tage, aus verifizierten Berichten.',
+    'Empfänger berichten täglich, wer mit Ihrer Domain im From sendet. Die letzten 30 Tage in UTC, aus verifizierten Berichten.',
   reportsNotLoaded: 'Die DMARC-Berichte konnten nicht geladen werden',
   reportAddress: 'Berichte an diese Adresse erscheinen hier: Tragen Sie sie in den DMARC-Eintrag ein.',
   copyReportAddress: 'Feld rua kopieren',

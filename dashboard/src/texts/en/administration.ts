@@ -61,7 +61,8 @@ export const administration = {
   },
   dmarc: {
     title: 'DMARC reports',
-    description: 'Which mail with the domains of all workspaces passes DMARC, from reports whose sender is proven.',
+    description:
+      'Which mail with the domains of all workspaces passes DMARC, from reports whose sender is proven. Days are in UTC.',
     period: 'Period',
     days: (count: number) => `${count} days`,
     domain: 'Domain',

@@ -177,7 +177,7 @@ export const domains = {
     },
   },
   health: 'Health over time',
-  healthText: 'Mail with this domain in From, by day (UTC).',
+  healthText: (zone: string) => `Mail with this domain in From, by day in ${zone.replaceAll('_', ' ')}.`,
   healthNotLoaded: 'The statistics could not be loaded',
   period: 'Period',
   days: (count: number) => `${count} days`,
@@ -200,7 +200,8 @@ export const domains = {
   removeMail: 'its queued and scheduled mail fails;',
   removeRecords: 'its DKIM keys are deleted. You can remove its records from DNS.',
   reports: 'DMARC reports',
-  reportsText: 'Receivers report daily who sends with your domain in From. The last 30 days, from verified reports.',
+  reportsText:
+    'Receivers report daily who sends with your domain in From. The last 30 days in UTC, from verified reports.',
   reportsNotLoaded: 'The DMARC reports could not be loaded',
   reportAddress: 'Reports to this address appear here: put it into the DMARC record.',
   copyReportAddress: 'Copy the tag rua',

@@ -12,7 +12,7 @@ function inZone<T>(zone: string, run: () => T): T {
   }
 }
 
-describe('dashboard: periods of the overview', () => {
+describe('dashboard: periods of statistics', () => {
   it('24 hours begin with whole hours, and compare with the same time of the day before', () => {
     const { starts, previous } = periodUntil(new Date('2026-11-26T14:20:00Z'), '24h')
     assert.lengthOf(starts, 24)

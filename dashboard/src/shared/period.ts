@@ -1,6 +1,6 @@
 /**
- * Periods until now in the zone of the reader, and the period of the same length before, for comparison. Days begin at
- * local midnight, weeks on Monday, as in the API.
+ * Periods of statistics in the zone of the reader, and the period of the same length before, for comparison. Days begin
+ * at local midnight, weeks on Monday, as in the API.
  */
 /** Counts are stored some seconds after the events, and no topic says when. */
 export const REFRESH_MS = 30_000
@@ -9,7 +9,7 @@ export const ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone
 
 export const PERIOD_NAMES = ['24h', '7d', '30d', '90d', '12m'] as const
 export type PeriodName = (typeof PERIOD_NAMES)[number]
-type Interval = 'hour' | 'day' | 'week'
+export type Interval = 'minute' | 'hour' | 'day' | 'week'
 
 export interface Period {
   readonly name: PeriodName
@@ -56,16 +56,19 @@ export function periodUntil(now: Date, name: PeriodName): Period {
   }
 }
 
-function startOf(time: Date, interval: Interval): Date {
+export function startOf(time: Date, interval: Interval): Date {
   const start = new Date(time)
-  start.setMinutes(0, 0, 0)
+  start.setSeconds(0, 0)
+  if (interval === 'minute') return start
+  start.setMinutes(0)
   if (interval !== 'hour') start.setHours(0)
   if (interval === 'week') start.setDate(start.getDate() - ((start.getDay() + 6) % 7))
   return start
 }
 
 /** An hour is 3600 s; a day lasts until the same local time of the next day, also when clocks change. */
-function shift(time: Date, interval: Interval, count: number): Date {
+export function shift(time: Date, interval: Interval, count: number): Date {
+  if (interval === 'minute') return new Date(time.getTime() + count * 60_000)
   if (interval === 'hour') return new Date(time.getTime() + count * 3_600_000)
   const shifted = new Date(time)
   shifted.setDate(shifted.getDate() + count * (interval === 'week' ? 7 : 1))
