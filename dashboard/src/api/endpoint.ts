@@ -76,7 +76,7 @@ export async function send<Input, Output>(
  * @throws ApiError
  */
 export async function download<Input>(
-  endpoint: Endpoint<Input, string>,
+  endpoint: Endpoint<Input, unknown>,
   input: Input,
   options: CallOptions = {},
 ): Promise<Blob> {

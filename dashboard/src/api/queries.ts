@@ -17,7 +17,7 @@ import {
   type UseQueryResult,
 } from '@tanstack/react-query'
 import { createContext, useContext } from 'react'
-import { ApiError, download, send, type Endpoint } from './endpoint.ts'
+import { ApiError, send, type Endpoint } from './endpoint.ts'
 
 /** The workspace that the page shows; null outside of workspaces. */
 export const WorkspaceContext = createContext<string | null>(null)
@@ -146,20 +146,6 @@ export function useAction<Input, Output>(
   })
 }
 
-/** Reads a file, to be saved: `mutate(input)`. */
-export function useDownload<Input>(
-  endpoint: Endpoint<Input, string>,
-  onSuccess: (file: Blob, input: Input) => void,
-): UseMutationResult<Blob, ApiError, Input> {
-  const workspaceId = useScope(endpoint)
-  const report = useContext(ActionErrorContext)
-  return useMutation<Blob, ApiError, Input>({
-    mutationFn: (input) => download(endpoint, input, { workspaceId }),
-    onSuccess,
-    onError: report,
-  })
-}
-
 /** Fetches again what is shown of these subjects, and marks the rest as outdated. */
 export async function invalidatePaths(client: QueryClient, paths: readonly string[]): Promise<void> {
   if (paths.length === 0) return
@@ -180,7 +166,8 @@ export async function invalidate(client: QueryClient, predicate: (query: Query) 
     await client.invalidateQueries({ predicate: (query) => underWay.has(query) }, { cancelRefetch: false })
 }
 
-function useScope({ scope }: Pick<Endpoint<unknown, unknown>, 'scope'>): string | null {
+/** The workspace of a request; null if the endpoint belongs to none. */
+export function useScope({ scope }: Pick<Endpoint<unknown, unknown>, 'scope'>): string | null {
   const workspaceId = useContext(WorkspaceContext)
   return scope === 'workspace' ? workspaceId : null
 }

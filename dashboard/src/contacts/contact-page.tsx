@@ -101,7 +101,7 @@ function ContactActions({ contact, onEdit }: { readonly contact: Contact; readon
   const { contacts } = useTexts()
   const can = useCan()
   const [task, setTask] = useState<Task | null>(null)
-  const download = useDownload(exportPerson, 'person.ndjson', 'application/x-ndjson')
+  const download = useDownload(exportPerson, 'person.ndjson')
   const [canWrite, canErase] = [can('contacts:write'), can('privacy:manage')]
   const isSuppressed = contact.globalStatus === 'blocked'
   return (

@@ -44,7 +44,7 @@ export function MessageActions({ message }: { readonly message: Message }): Reac
   const items: MenuItem[] = [
     { label: messages.copyAsCurl, icon: ClipboardCopy, onSelect: () => setOpen('curl') },
     ...(can('mail:content')
-      ? [{ label: messages.downloadSource, icon: Download, onSelect: () => save.mutate(id) }]
+      ? [{ label: messages.downloadSource, icon: Download, onSelect: () => save.start(id) }]
       : []),
     ...(mayWrite ? [{ label: messages.sendAgain, icon: Send, onSelect: () => setOpen('resend') }] : []),
   ]

@@ -1,12 +1,12 @@
 /** What a message says: HTML, text, attachments, header fields, source. */
 import type { ReactNode } from 'react'
 import { getEmailContent, getEmailSource } from '#dashboard/src/api/endpoints.ts'
-import { useApi, useDownload } from '#dashboard/src/api/queries.ts'
+import { useApi } from '#dashboard/src/api/queries.ts'
 import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
 import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { MailHtml } from '#dashboard/src/shared/mail-html.tsx'
 import { AttachmentList, HeaderTable, MailSource, PlainText } from '#dashboard/src/shared/mail-parts.tsx'
-import { saveFile } from '#dashboard/src/shared/save-file.ts'
+import { useDownload } from '#dashboard/src/shared/use-download.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
 import { SegmentedControl } from '#dashboard/src/ui/segmented-control.tsx'
@@ -78,10 +78,10 @@ export function MessageSource({ message }: ViewProps): ReactNode {
   const source = useApi(getEmailSource, input, { staleMs: STALE_MS })
   const save = useSaveSource()
   if (source.error !== null) return <FailedQuery query={source} title={messages.contentNotLoaded} />
-  return <MailSource source={source.data} onDownload={() => save.mutate(input)} isDownloading={save.isPending} />
+  return <MailSource source={source.data} onDownload={() => save.start(input)} isDownloading={save.isRunning} />
 }
 
 /** Saves the source of a message as `em_….eml`. */
 export function useSaveSource() {
-  return useDownload(getEmailSource, (file, { params }) => saveFile(`${params.id}.eml`, file))
+  return useDownload(getEmailSource, ({ params }) => `${params.id}.eml`)
 }

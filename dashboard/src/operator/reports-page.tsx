@@ -2,9 +2,9 @@
 import { Download, FileText } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { adminGetReportRaw, adminListReports, type ReceivedReport } from '#dashboard/src/api/endpoints.ts'
-import { useApiList, useDownload } from '#dashboard/src/api/queries.ts'
+import { useApiList } from '#dashboard/src/api/queries.ts'
 import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
-import { saveFile } from '#dashboard/src/shared/save-file.ts'
+import { useDownload } from '#dashboard/src/shared/use-download.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Badge } from '#dashboard/src/ui/badge.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
@@ -84,7 +84,7 @@ interface ReportSheetProps {
 function ReportSheet({ report, onClose }: ReportSheetProps): ReactNode {
   const { administration } = useTexts()
   const { reports: texts } = administration
-  const download = useDownload(adminGetReportRaw, (file, { params }) => saveFile(`${params.id}.eml`, file))
+  const download = useDownload(adminGetReportRaw, ({ params }) => `${params.id}.eml`)
   return (
     <Sheet
       isOpen={report !== null}
@@ -93,8 +93,8 @@ function ReportSheet({ report, onClose }: ReportSheetProps): ReactNode {
       footer={
         <Button
           icon={Download}
-          isLoading={download.isPending}
-          onClick={() => report !== null && download.mutate({ params: { id: report.id } })}
+          isLoading={download.isRunning}
+          onClick={() => report !== null && download.start({ params: { id: report.id } })}
         >
           {texts.raw}
         </Button>

@@ -1,12 +1,11 @@
 /** The overview: what happened to the mail of a period, what waits now, and what needs attention. */
 import { Download, Send } from 'lucide-react'
 import { useMemo, type ReactNode } from 'react'
-import type { Endpoint } from '#dashboard/src/api/endpoint.ts'
 import { getStatistics } from '#dashboard/src/api/endpoints.ts'
-import { useApi, useDownload } from '#dashboard/src/api/queries.ts'
+import { useApi } from '#dashboard/src/api/queries.ts'
 import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
 import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
-import { saveFile } from '#dashboard/src/shared/save-file.ts'
+import { useDownload } from '#dashboard/src/shared/use-download.ts'
 import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button, ButtonLink } from '#dashboard/src/ui/button.tsx'
@@ -19,16 +18,9 @@ import { Attention } from './attention.tsx'
 import { Breakdowns } from './breakdowns.tsx'
 import { FIGURE_COUNTERS } from './figures.ts'
 import { MailChart } from './mail-chart.tsx'
-import { isPeriodName, PERIOD_NAMES, periodUntil, REFRESH_MS, ZONE, type Period } from './period.ts'
+import { isPeriodName, PERIOD_NAMES, periodUntil, REFRESH_MS, ZONE, type Period } from '#dashboard/src/shared/period.ts'
 import { QueueDepth } from './queue-depth.tsx'
 import { StatTiles } from './stat-tiles.tsx'
-
-/** The same endpoint, whose answer is text with `format=csv`. */
-const STATISTICS_FILE: Endpoint<Parameters<NonNullable<(typeof getStatistics)['types']>>[0], string> = {
-  method: getStatistics.method,
-  path: getStatistics.path,
-  scope: getStatistics.scope,
-}
 
 export function OverviewPage(): ReactNode {
   const { overview } = useTexts()
@@ -114,10 +106,10 @@ function NoMail(): ReactNode {
 
 function CsvButton({ period }: { readonly period: Period }): ReactNode {
   const { overview } = useTexts()
-  const csv = useDownload(STATISTICS_FILE, (file) => saveFile(`statistics-${period.name}.csv`, file))
+  const csv = useDownload(getStatistics, `statistics-${period.name}.csv`)
   const query = { from: period.from, interval: period.interval, timezone: ZONE, format: 'csv' } as const
   return (
-    <Button icon={Download} isLoading={csv.isPending} onClick={() => csv.mutate({ query })}>
+    <Button icon={Download} isLoading={csv.isRunning} onClick={() => csv.start({ query })}>
       {overview.csv}
     </Button>
   )

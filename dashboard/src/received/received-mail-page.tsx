@@ -9,13 +9,13 @@ import {
   replayReceivedEmail,
   type ReceivedEmail,
 } from '#dashboard/src/api/endpoints.ts'
-import { useAction, useApi, useDownload } from '#dashboard/src/api/queries.ts'
+import { useAction, useApi } from '#dashboard/src/api/queries.ts'
 import { useCan } from '#dashboard/src/session/session.tsx'
 import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
 import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { MailHtml } from '#dashboard/src/shared/mail-html.tsx'
 import { AttachmentList, HeaderTable, MailSource, PlainText } from '#dashboard/src/shared/mail-parts.tsx'
-import { saveFile } from '#dashboard/src/shared/save-file.ts'
+import { useDownload } from '#dashboard/src/shared/use-download.ts'
 import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
@@ -102,9 +102,9 @@ function Source({ id }: { readonly id: string }): ReactNode {
   const { received } = useTexts()
   const input = { params: { id } }
   const source = useApi(getReceivedEmailSource, input, { staleMs: 10 * 60_000 })
-  const save = useDownload(getReceivedEmailSource, (file) => saveFile(`${id}.eml`, file))
+  const save = useDownload(getReceivedEmailSource, `${id}.eml`)
   if (source.error !== null) return <FailedQuery query={source} title={received.mailNotLoaded} />
-  return <MailSource source={source.data} onDownload={() => save.mutate(input)} isDownloading={save.isPending} />
+  return <MailSource source={source.data} onDownload={() => save.start(input)} isDownloading={save.isRunning} />
 }
 
 function Actions({ mail }: { readonly mail: ReceivedEmail }): ReactNode {
