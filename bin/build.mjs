@@ -2,31 +2,19 @@
  * Bundles the program into few files: `node bin/build.mjs`. Otherwise each role loads its modules one by one, which
  * takes most of the CPU of its start and 20 to 45 MB of memory. Prints the path of the program.
  *
- * The bundle is in `bundle/<digest>/`, named by a digest of all sources. It is current if it exists, and a running
- * process can load the rest of its code from its own bundle, which `start` marks as used. It is written to another
- * folder and renamed when it is complete: an interrupted build leaves nothing that anyone uses, and of two at the same
- * time one wins.
+ * The bundle is in `bundle/<digest>/`, named by a digest of all sources. It is current if it exists. It is written to
+ * another folder and renamed when it is complete: an interrupted build leaves nothing that anyone uses, and of two at the
+ * same time one wins. A build removes the bundles that no process uses (bin/supervisor/bundle-users.ts).
  *
  * The bundled code is not minified. Paths that a module makes from its own place (`import.meta`) are those of the
  * source. A thread's module, `new URL('./name.ts', import.meta.url)`, is in the bundle too. Other commands and
  * migrations are loaded from their sources.
  */
 import { createHash } from 'node:crypto'
-import {
-  chmodSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  utimesSync,
-} from 'node:fs'
+import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { removeUnusedBundles } from '#bin/supervisor/bundle-users.ts'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 const OUT = join(ROOT, 'bundle')
@@ -38,11 +26,9 @@ const SOURCES = [
 ]
 const NOT_BUNDLED = /\.test(-data)?\.ts$/
 /** Commands in the bundle; the others are loaded from their sources. */
-const ROLES = ['api', 'mta', 'worker', 'compile']
+export const ROLES = ['api', 'mta', 'worker', 'compile']
 /** From the folder of a bundle. */
 const TO_ROOT = '../../'
-/** Bundles that were not used for this long are removed. */
-const KEEP_MS = 3 * 86_400_000
 
 /**
  * @param out the folder, which must not exist; by default one that is named by the digest of the sources
@@ -50,10 +36,7 @@ const KEEP_MS = 3 * 86_400_000
  */
 export async function buildProgram(out = join(OUT, digestSources())) {
   const program = join(out, 'mailstead.js')
-  if (existsSync(program)) {
-    touch(out)
-    return { program, isNew: false }
-  }
+  if (existsSync(program)) return { program, isNew: false }
   const { rolldown } = await import('rolldown')
   mkdirSync(dirname(out), { recursive: true })
   // as deep as the result: the paths in the bundle are relative
@@ -79,7 +62,7 @@ export async function buildProgram(out = join(OUT, digestSources())) {
   } finally {
     rmSync(work, { recursive: true, force: true })
   }
-  removeOldBundles(dirname(out))
+  removeUnusedBundles(dirname(out), out)
   return { program, isNew: true }
 }
 
@@ -161,24 +144,10 @@ function rename(work, out) {
   }
 }
 
-/** An old bundle may still run, and loads the rest of its code when it is needed. */
-export function removeOldBundles(folder) {
-  for (const name of readdirSync(folder)) {
-    const path = join(folder, name)
-    if (Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > KEEP_MS)
-      rmSync(path, { recursive: true, force: true })
-  }
-}
-
-/** Marks the bundle as used; another user may own it. */
-function touch(folder) {
-  const now = new Date()
-  try {
-    utimesSync(folder, now, now)
-  } catch {
-    // the bundle can be built again
-  }
-}
-
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href)
-  process.stdout.write(`${(await buildProgram(process.argv[2])).program}\n`)
+  try {
+    process.stdout.write(`${(await buildProgram(process.argv[2])).program}\n`)
+  } catch (error) {
+    process.stderr.write(`${error.code ?? error.name}: ${error.message}\n`)
+    process.exitCode = 1
+  }

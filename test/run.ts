@@ -51,7 +51,9 @@ async function runMocha(selection: Selection, signal: AbortSignal): Promise<Coun
   const failure = selection.needsStores ? await buildDashboard() : null
   if (failure !== null) print(failure)
   // Less than a handful of files take less time from the sources than with a new bundle.
-  const program = selection.needsStores && selection.files.length > FILES_FROM_SOURCE ? await prepareProgram() : null
+  const isBundled = selection.needsStores && selection.files.length > FILES_FROM_SOURCE
+  const bundled = isBundled ? await prepareProgram() : null
+  if (typeof bundled?.failure === 'string') print(bundled.failure)
   const cluster = selection.needsStores ? await startTemplateCluster() : null
   try {
     const stores = cluster === null ? {} : { TEST_PG_URL: cluster.url, TEST_PG_DATA: cluster.initialData }
@@ -61,7 +63,7 @@ async function runMocha(selection: Selection, signal: AbortSignal): Promise<Coun
       env: {
         ...withoutSettings(toolEnvironment()),
         ...stores,
-        ...(program === null ? {} : { TEST_PROGRAM: join(ROOT, program) }),
+        ...(bundled === null ? {} : { TEST_PROGRAM: join(ROOT, bundled.program) }),
         TEST_COUNTS_FILE: countsFile,
       },
     })

@@ -66,7 +66,8 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
     await migrateWhenReachable(stores.databaseUrl, stop)
     await agreeOnInstallation({ ...config, databaseUrl: stores.databaseUrl })
     stop.throwIfAborted()
-    const program = await prepared
+    const { program, failure } = await prepared
+    if (failure !== null) printLine(failure)
     const children = await startAllRoles(config, { ...stores, program }, stop)
     undo.unshift(() => children.stop().finally(() => removeRunFiles(config)))
     await awaitReady(config, stop)

@@ -21,6 +21,7 @@ import { isSmallMachine, machineMemory } from '#src/platform/machine-memory.ts'
 import { lastLines, openLogFile } from './log-file.ts'
 import { canSetNoNewPrivileges, roleLaunch, withoutNewPrivileges } from './privileges.ts'
 import { type RunningProcess, watchProcess } from './processes.ts'
+import { noteProgramUser } from './program-bundle.ts'
 import { type FileSettings, sendSettingFiles } from './setting-files.ts'
 import { type PrintLine, UserError } from './user-error.ts'
 import { showWarnings } from './warnings.ts'
@@ -197,6 +198,7 @@ async function startRole(role: RoleProcess, environment: RoleEnvironment): Promi
     endLog()
     throw error
   })
+  if (environment.program !== undefined) noteProgramUser(environment.program, child.pid)
   const started = watchProcess(child, { stopSignals: ['SIGTERM'], graceMs: STOP_GRACE_MS })
   const cancel = (): void => void started.stop()
   signal.addEventListener('abort', cancel, { once: true })

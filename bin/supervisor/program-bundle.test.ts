@@ -1,30 +1,19 @@
 import { spawnSync } from 'node:child_process'
-import {
-  existsSync,
-  globSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { assert } from 'chai'
 import { bundleProgram, ownProgram } from './program-bundle.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const BUILD = join(ROOT, 'bin/build.mjs')
-const { buildProgram, removeOldBundles } = (await import(BUILD)) as {
+const { buildProgram } = (await import(BUILD)) as {
   readonly buildProgram: () => Promise<{ readonly program: string; readonly isNew: boolean }>
-  readonly removeOldBundles: (folder: string) => void
 }
 
 describe('the bundle of the program', () => {
   let program: string
   before(async () => {
-    program = join(ROOT, await bundleProgram(BUILD))
+    program = join(ROOT, (await bundleProgram(BUILD)).program)
   })
   const run = (...args: string[]): string => {
     const { stdout, stderr } = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8' })
@@ -82,24 +71,42 @@ describe('the bundle of the program', () => {
     const folder = mkdtempSync('/tmp/mailstead-bundle-')
     after(() => rmSync(folder, { recursive: true }))
 
-    it('is replaced by the sources when it cannot be built, or a package has none', async () => {
-      writeFileSync(join(folder, 'build.mjs'), 'process.exit(1)')
-      assert.strictEqual(await bundleProgram(join(folder, 'build.mjs')), 'bin/mailstead.ts')
-      assert.strictEqual(await bundleProgram(join(folder, 'missing.mjs')), 'bin/mailstead.ts')
+    const build = (text: string): string => {
+      const file = join(folder, 'build.mjs')
+      writeFileSync(file, text)
+      return file
+    }
+
+    it('is replaced by the sources when it cannot be built, and the reason and the next step are reported', async () => {
+      for (const [text, reason] of [
+        ['import "rolldown-is-missing"', /Cannot find package 'rolldown-is-missing'/],
+        ['throw new Error("ENOSPC: no space left on device, write")', /no space left on device/],
+        ['process.exit(3)', /It ended with 3\./],
+        ['process.kill(process.pid, "SIGKILL")', /It ended with a signal\./],
+        ['console.log("/nowhere/bundle/0123/mailstead.js")', /Another process removed it/],
+      ] as const) {
+        const { program: code, failure } = await bundleProgram(build(text))
+        assert.strictEqual(code, 'bin/mailstead.ts')
+        assert.match(String(failure), reason)
+        assert.match(String(failure), /^warning: .*\n.*start again.*npm ci/)
+      }
     })
 
-    it('is removed when it was not used for days', () => {
-      const bundles = join(folder, 'bundles')
-      for (const [name, days] of [
-        ['used', 1],
-        ['old', 4],
-      ] as const) {
-        mkdirSync(join(bundles, name), { recursive: true })
-        const time = new Date(Date.now() - days * 86_400_000)
-        utimesSync(join(bundles, name), time, time)
-      }
-      removeOldBundles(bundles)
-      assert.deepEqual(readdirSync(bundles), ['used'])
+    it('is that of the package, which contains no program to build it', async () => {
+      const code = await bundleProgram(join(folder, 'missing.mjs'))
+      assert.deepEqual(code, { program: 'bundle/program/mailstead.js', failure: null })
+    })
+
+    it('is built again when another process removes it before this one has noted that it uses it', async () => {
+      const bundle = `bundle/.removed-test-${process.pid}`
+      const text = `import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+        if (existsSync('${folder}/first')) mkdirSync('${join(ROOT, bundle)}')
+        writeFileSync('${folder}/first', '')
+        console.log('${join(ROOT, bundle)}/mailstead.js')`
+      const code = await bundleProgram(build(text))
+      assert.deepEqual(code, { program: `${bundle}/mailstead.js`, failure: null })
+      assert.lengthOf(readdirSync(join(ROOT, bundle, 'users')), 1)
+      rmSync(join(ROOT, bundle), { recursive: true })
     })
   })
 })

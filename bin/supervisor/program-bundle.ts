@@ -4,39 +4,55 @@
  * each role would compile it after an installation, all at the same time, and keep the memory.
  *
  * A package contains the bundle and not the program that makes it. Without a bundle the roles run from their sources,
- * more slowly, so a failure does not stop the start. Errors of the code are ignored here: the roles load the same code
- * and report them.
+ * more slowly, so a failure is reported and does not stop the start. Errors of the code are ignored here: the roles load
+ * the same code and report them.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { utimes, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { environment } from '#config/environment.ts'
+import { noteUser } from './bundle-users.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
 const BUILD = join(ROOT, 'bin/build.mjs')
 /** These paths are relative to the root, because some roles reach it by another one (privileges.ts). */
 const SOURCE = 'bin/mailstead.ts'
-const MARK_MS = 3_600_000
+const RENEW_MS = 3_600_000
 const OF_PACKAGE = 'bundle/program/mailstead.js'
 
-/** Resolves when the code is ready: to the program to run, relative to the root of the checkout or package. */
-export async function prepareProgram(build = BUILD): Promise<string> {
-  const program = await bundleProgram(build)
-  markAsUsed(program)
+/** The end of its output explains a failure. */
+const MAX_OUTPUT = 2000
+/** Another process may remove a bundle before this one has noted that it uses it. */
+const MAX_BUILDS = 3
+
+export interface ProgramCode {
+  /** What to run, relative to the root of the checkout or package: the bundle, or the source. */
+  readonly program: string
+  /** Lines for the operator, if the bundle could not be built. */
+  readonly failure: string | null
+}
+
+/** Resolves when the code is ready. */
+export async function prepareProgram(build = BUILD): Promise<ProgramCode> {
+  const code = await bundleProgram(build)
+  setInterval(() => noteProgramUser(code.program), RENEW_MS).unref()
+  await compileProgram(code.program)
+  return code
+}
+
+async function compileProgram(program: string): Promise<void> {
   const stamp = compiledStamp(program)
-  if (stamp !== null && existsSync(stamp)) return program
+  if (stamp !== null && existsSync(stamp)) return
   const child = spawn(process.execPath, [...process.execArgv, join(ROOT, program), 'compile'], { stdio: 'ignore' })
   const [code] = (await once(child, 'exit').catch(() => [null])) as [number | null]
   if (stamp !== null && code === 0) await writeFile(stamp, '').catch(() => undefined)
-  return program
 }
 
-/** A build removes bundles that were not used for days, and this one loads code and restarts roles until the end. */
-function markAsUsed(program: string): void {
-  const mark = (): Promise<void> => utimes(dirname(join(ROOT, program)), new Date(), new Date()).catch(() => undefined)
-  setInterval(() => void mark(), MARK_MS).unref()
+/** Keeps the bundle while the process runs. @returns whether it is there; sources always are */
+export function noteProgramUser(program: string, pid = process.pid): boolean {
+  return program === SOURCE || program === OF_PACKAGE || noteUser(dirname(join(ROOT, program)), pid)
 }
 
 /** A file in the cache of compiled code which says that a bundle is there. Null for code that has no digest. */
@@ -46,14 +62,34 @@ function compiledStamp(program: string): string | null {
   return cache === undefined || !/^[\da-f]{16}$/.test(digest) ? null : join(cache, `${digest}-${process.version}`)
 }
 
-/** The program, relative to the root: the bundle, which is built if it is not current, or the source. */
-export async function bundleProgram(build: string): Promise<string> {
-  if (!existsSync(build)) return existsSync(join(ROOT, OF_PACKAGE)) ? OF_PACKAGE : SOURCE
-  const child = spawn(process.execPath, [build], { stdio: ['ignore', 'pipe', 'ignore'] })
+/** The bundle, which is built if it is not current, and noted as used by this process. */
+export async function bundleProgram(build: string): Promise<ProgramCode> {
+  if (!existsSync(build)) return { program: OF_PACKAGE, failure: null }
+  for (let builds = 1; ; builds += 1) {
+    const built = await runBuild(build)
+    if ('error' in built) return { program: SOURCE, failure: describeFailure(built.error) }
+    if (noteProgramUser(built.program)) return { program: built.program, failure: null }
+    if (builds === MAX_BUILDS) return { program: SOURCE, failure: describeFailure('Another process removed it.') }
+  }
+}
+
+async function runBuild(build: string): Promise<{ readonly program: string } | { readonly error: string }> {
+  const child = spawn(process.execPath, [build], { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
+  let errors = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
-  const [code] = (await once(child, 'close').catch(() => [null])) as [number | null]
-  return code === 0 ? relative(ROOT, output.trim()) : SOURCE
+  child.stderr.on('data', (chunk: Buffer) => (errors = (errors + chunk.toString()).slice(-MAX_OUTPUT)))
+  const [code] = (await once(child, 'close').catch((error: unknown) => [String(error)])) as [number | string | null]
+  if (code === 0) return { program: relative(ROOT, output.trim()) }
+  return { error: errors.trim() === '' ? `It ended with ${code ?? 'a signal'}.` : errors.trim() }
+}
+
+function describeFailure(error: string): string {
+  return (
+    'warning: The roles could not be bundled. They run from their sources, start more slowly and need more memory.\n' +
+    'Correct the error below, then start again. `npm ci --ignore-scripts` installs missing packages.\n' +
+    error
+  )
 }
 
 /** The program that this process runs, relative to the root: its bundle, or the source. */
