@@ -4,12 +4,23 @@
  * npm, a compiler or the network: bin/mailstead uses `runtime/node` of such a tree and does no setup.
  *
  * Versions and checksums are those of package-lock.json; a download that does not match them ends the build. The
- * embedded PostgreSQL, tools, tests and type declarations are left out. Licences stay. The dashboard is built here
- * if dashboard/dist is not current. The last line reports the sizes; dependencies of 150 MB or more are an error.
+ * embedded PostgreSQL, tools, tests and type declarations are left out, and packages that only the roles load: their
+ * bundle contains the code. Licences stay. The dashboard is built here if dashboard/dist is not current. Every command
+ * and migration is loaded once. The last line reports the sizes; dependencies of 150 MB or more are an error.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { cpSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -21,6 +32,8 @@ const BUILT = ['dashboard']
 const FILES = ['package.json', 'package-lock.json', '.npmrc', 'LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md']
 /** Files of the program that only developers use. */
 const NOT_PROGRAM = /\.test(-data)?\.ts$|^bin\/(setup|build)\.mjs$|^bin\/commands\/(test|bench|check)\.ts$/
+/** Commands that run from the bundle. */
+const ROLE = /^bin\/commands\/(?:api|mta|worker|compile)\.ts$/
 /** Files of dependencies that Node never loads. */
 export const NOT_LOADED = /\.(map|md|markdown|flow|d\.ts|d\.mts|d\.cts|tsbuildinfo)$/i
 export const LICENCE = /licen[cs]e|notice|copying/i
@@ -33,10 +46,11 @@ function main([folder]) {
   mkdirSync(out, { recursive: true })
   copyProgram(out)
   installModules(out)
-  prune(join(out, 'node_modules'))
   addRuntime(out)
   for (const name of BUILT) addBuilt(out, name)
   addBundle(out)
+  prune(join(out, 'node_modules'), JSON.parse(build(out, 'packaging/source-packages.mjs')))
+  checkCommands(out)
   const modules = megabytes(join(out, 'node_modules'))
   process.stdout.write(
     `node_modules ${modules} MB, Node ${megabytes(join(out, 'runtime'))} MB, all ${megabytes(out)} MB\n`,
@@ -76,20 +90,20 @@ function npm(cwd, args) {
 
 /** What is current is not built again: the build of an image needs no development dependencies then. */
 function addBuilt(out, name) {
-  build(out, join(ROOT, name, 'build.mjs'))
+  build(out, join(name, 'build.mjs'))
   cpSync(join(ROOT, name, 'dist'), join(out, name, 'dist'), { recursive: true })
 }
 
 /** The roles as few files, without the maps to their sources. */
 function addBundle(out) {
-  const program = build(out, join(ROOT, 'bin/build.mjs')).trim()
-  cpSync(dirname(program), join(out, 'bundle/program'), { recursive: true, filter: (path) => !path.endsWith('.map') })
+  const folder = join(out, 'bundle/program')
+  build(out, 'bin/build.mjs', folder)
+  for (const file of listFiles(folder)) if (file.endsWith('.map')) rmSync(file)
 }
 
 /** With the Node of the package. @returns what the script printed */
-function build(out, script) {
-  const run = () =>
-    execFileSync(join(out, 'runtime/node'), [script], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+function build(out, script, ...args) {
+  const run = () => runNode(out, [join(ROOT, script), ...args])
   try {
     return run()
   } catch (error) {
@@ -99,9 +113,40 @@ function build(out, script) {
   }
 }
 
-function prune(modules) {
-  for (const file of listFiles(modules)) if (NOT_LOADED.test(file) && !LICENCE.test(file)) rmSync(file)
-  rmSync(join(modules, '.package-lock.json'), { force: true })
+function runNode(out, args) {
+  return execFileSync(join(out, 'runtime/node'), args, {
+    cwd: out,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    maxBuffer: 1e8,
+  })
+}
+
+/** Keeps what Node loads from these packages, and the licences of all. */
+function prune(modules, loaded) {
+  const isKept = (file) => {
+    const [scope, name] = file.slice(modules.length + 1).split('/')
+    const isLoaded = loaded.includes(scope.startsWith('@') ? `${scope}/${name}` : scope)
+    return LICENCE.test(file) || (isLoaded && !NOT_LOADED.test(file))
+  }
+  for (const file of listFiles(modules)) if (!isKept(file)) rmSync(file)
+  removeEmptyFolders(modules)
+}
+
+function removeEmptyFolders(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) removeEmptyFolders(join(folder, entry.name))
+  if (readdirSync(folder).length === 0) rmdirSync(folder)
+}
+
+/** A package that is missing fails here, and not on the machine of an operator. */
+function checkCommands(out) {
+  const files = ['bin/commands', 'migrations']
+    .flatMap((folder) => readdirSync(join(out, folder)).map((name) => `${folder}/${name}`))
+    .filter((file) => file.endsWith('.ts') && !ROLE.test(file))
+    .map((file) => pathToFileURL(join(out, file)).href)
+  const program = `for (const file of ${JSON.stringify(files)}) await import(file); process.exit()`
+  runNode(out, ['--input-type=module', '--eval', program])
 }
 
 /** Node from its npm package, whose checksum the lock file has. */
