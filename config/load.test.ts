@@ -94,6 +94,11 @@ describe('configuration', () => {
       writeFileSync(join(dir, 'key'), `${'ab'.repeat(32)}\n`)
       assert.strictEqual(loadConfig({ MASTER_KEY_FILE: join(dir, 'key') }).masterKey, 'ab'.repeat(32))
       assert.throws(() => loadConfig({ MASTER_KEY_FILE: join(dir, 'missing') }), /MASTER_KEY_FILE cannot be read/)
+      const both = { MASTER_KEY_FILE: join(dir, 'key'), MASTER_KEY_COMMAND: 'kms' }
+      assert.throws(() => loadConfig(both), /MASTER_KEY_COMMAND and MASTER_KEY .* are both set: remove one/)
+      writeFileSync(join(dir, 'key'), '\n')
+      assert.strictEqual(loadConfig(both).masterKey, null)
+      assert.strictEqual(loadConfig(both).masterKeyCommand, 'kms')
     } finally {
       rmSync(dir, { recursive: true })
     }

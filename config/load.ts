@@ -44,6 +44,9 @@ interface Derived {
 }
 
 const DEFAULT_KEY_PREFIX = 'ms'
+const TWO_MASTER_KEYS =
+  'MASTER_KEY_COMMAND and MASTER_KEY (or MASTER_KEY_FILE) are both set: remove one, or empty the file of the key, ' +
+  'when the command prints the same keys'
 
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
@@ -111,6 +114,11 @@ export function loadConfig(env: NodeJS.ProcessEnv = environment): Config {
     invalid.push(missingNameText(env))
   if (values['acmeChallenge'] === 'dns-01' && values['acmeDnsCommand'] === null)
     invalid.push('ACME_DNS_COMMAND must be the command that publishes TXT records, for ACME_CHALLENGE=dns-01')
+  if (values['masterKeyCommand'] !== null) {
+    // a package gives each role a file, which may be emptied
+    if (values['masterKey'] === '') values['masterKey'] = null
+    else if (values['masterKey'] !== null) invalid.push(TWO_MASTER_KEYS)
+  }
   if ((values['operatorDkimDomain'] === null) !== (values['operatorDkimKey'] === null))
     invalid.push('OPERATOR_DKIM_DOMAIN and OPERATOR_DKIM_KEY must both be set, or neither')
   if (invalid.length > 0) throw new ConfigError(`invalid configuration:\n  ${invalid.join('\n  ')}`)

@@ -45,9 +45,10 @@ function change(call: CommandCall, { keys, done, next, byHand }: KeyChange, conf
 
 /** The file that has the keys: MASTER_KEY_FILE, as in the packages, or that of DATA_DIR; null if none has them. */
 function keyFileOf(env: NodeJS.ProcessEnv, config: Config): string | null {
+  if (config.masterKeyCommand !== null) return null
   const named = env['MASTER_KEY_FILE']?.trim() ?? ''
   if (named !== '') return named
-  return config.masterKey === null && config.masterKeyCommand === null ? masterKeyFile(config) : null
+  return config.masterKey === null ? masterKeyFile(config) : null
 }
 
 function findKey(call: CommandCall, [current, ...others]: MasterKeys): Buffer {

@@ -17,7 +17,7 @@ export const securitySettings = {
     read: text,
     description:
       'Shell command that prints the keys of `MASTER_KEY`, for a key management service. Each process runs it once, ' +
-      'when it starts, and waits at most 30 seconds. Ignored if `MASTER_KEY` is set.',
+      'when it starts, and waits at most 30 seconds. Not together with `MASTER_KEY`.',
     guide: 'operations',
   }),
   adminToken: optional({
