@@ -31,6 +31,9 @@ export type FileBatch =
 /** Longest row, in characters: the fields of a contact and 64 KB of attributes fit. */
 const MAX_ROW = 128 * 1024
 const MAX_BATCH = 5000
+const MIN_BATCH = 500
+/** Batches of a file, so that its progress moves in steps of 5 %; more if they would be larger than MAX_BATCH. */
+const STEPS = 20
 
 const READ_CHUNK = prepared('imports-read-chunk', 'SELECT content FROM import_chunks WHERE import_id = $1 AND n = $2')
 
@@ -49,9 +52,10 @@ export async function* readRows(db: Queryable, file: ImportFile, start: FilePosi
     } = await db.query<{ content: Buffer }>(READ_CHUNK, [file.id, n])
     // the import was cancelled and purged meanwhile
     if (chunk === undefined) return
-    yield* yieldBatches(await parser.read(chunk.content.subarray(skip)))
+    const part = chunk.content.subarray(skip)
+    yield* yieldBatches(await parser.read(part), part.length / file.bytes)
   }
-  yield* yieldBatches(await parser.end())
+  yield* yieldBatches(await parser.end(), 0)
 }
 
 interface ParseResult {
@@ -59,8 +63,10 @@ interface ParseResult {
   readonly broken: Extract<FileBatch, { kind: 'broken' }> | null
 }
 
-function* yieldBatches({ rows, broken }: ParseResult): Generator<FileBatch> {
-  for (let at = 0; at < rows.length; at += MAX_BATCH) yield { kind: 'rows', rows: rows.slice(at, at + MAX_BATCH) }
+/** @param share of the file that the rows are */
+function* yieldBatches({ rows, broken }: ParseResult, share: number): Generator<FileBatch> {
+  const size = Math.min(MAX_BATCH, Math.max(MIN_BATCH, Math.ceil(rows.length / (share * STEPS))))
+  for (let at = 0; at < rows.length; at += size) yield { kind: 'rows', rows: rows.slice(at, at + size) }
   if (broken !== null) yield broken
 }
 

@@ -3,7 +3,7 @@
  * links of the mail that arrives.
  */
 import { assert } from 'chai'
-import type { Locator } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { useScene } from '#test/support/dashboard-scene.ts'
 import type { Dashboard } from '#test/support/dashboard.ts'
 import { until } from '#test/support/until.ts'
@@ -56,9 +56,19 @@ export function describeCampaigns(started: () => Dashboard): void {
       await page.getByText('The file was checked').waitFor()
       await page.getByText('1 row with errors').waitFor()
       await press('Import 9,998 rows')
+      const shown = await recordProgress(page)
       await page.getByRole('heading', { name: 'Import', exact: true }).waitFor()
       await page.getByText('Done', { exact: true }).first().waitFor()
       await page.getByText('10,000 rows · 100 %').waitFor()
+      const values = await shown()
+      assert.deepEqual(
+        values,
+        values.toSorted((a, b) => a - b),
+      )
+      assert.isNotEmpty(
+        values.filter((value) => value > 0 && value < 100),
+        values.join(' '),
+      )
       await open('Show the audience')
       await page.getByRole('heading', { name: 'Everyone' }).waitFor()
       await page.getByText('9,998').first().waitFor()
@@ -187,6 +197,22 @@ export function describeCampaigns(started: () => Dashboard): void {
       await reader.close()
     }
   })
+}
+
+const RECORD_PROGRESS = `
+  globalThis.shownProgress = []
+  new MutationObserver(() => {
+    const value = Number(document.querySelector('[role="progressbar"]')?.getAttribute('aria-valuenow') ?? Number.NaN)
+    // the bar of the trial run, which has ended, is shown until that of the import is
+    if (Number.isNaN(value) || (shownProgress.length === 0 && value === 100)) return
+    if (shownProgress.at(-1) !== value) shownProgress.push(value)
+  }).observe(document.body, { subtree: true, childList: true, attributeFilter: ['aria-valuenow'] })
+`
+
+/** Returns a function for the values that the bar of an import has shown since, each change once. */
+async function recordProgress(page: Page): Promise<() => Promise<readonly number[]>> {
+  await page.evaluate(RECORD_PROGRESS)
+  return () => page.evaluate<readonly number[]>('shownProgress')
 }
 
 /** With a wrong address in row 5 and a repeated one in row 7. */
