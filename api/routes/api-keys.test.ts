@@ -3,6 +3,7 @@ import { createKey, type CreatedKey } from '#src/auth/keys.ts'
 import type { KeyScope } from '#src/auth/scopes.ts'
 import { countAudited } from '#test/support/audit-count.ts'
 import { listOf, startApi, textOf, type Json, type Tenant, type TestApi, type TestResponse } from '#test/support/api.ts'
+import { addSignedIn } from '#test/support/people.ts'
 import { until } from '#test/support/until.ts'
 
 interface NewKey {
@@ -209,6 +210,64 @@ describe('API keys', () => {
     const refused = await ask('PATCH', `/${strong.id}`, weak.secret, { allowed_networks: [] })
     assert.deepEqual([refused.status, refused.body['error']] as unknown[], [403, 'INSUFFICIENT_SCOPE'])
     assert.strictEqual((await ask('PATCH', `/${strong.id}`, strong.secret, { name: 'mine' })).status, 200)
+  })
+  it('of people get other scopes and another end, with an entry in the audit log; the secret stays', async () => {
+    const { id, secret } = await addAdmin(['contacts:read'])
+    const owner = await addSignedIn(api, { role: 'owner', workspaceId: tenant.workspaceId })
+    const change = (body: object): Promise<TestResponse> =>
+      owner.call('PATCH', `/public/api-keys/${id}`, { body, workspace: tenant.workspaceId })
+    const end = new Date(Date.now() + 3_600_000).toISOString()
+    const { status, body } = await change({ scopes: ['statistics:read', 'audiences:manage'], expires_at: end })
+    assert.strictEqual(status, 200, JSON.stringify(body))
+    assert.deepEqual([body['data']?.['scopes'], body['data']?.['expires_at']] as unknown[], [
+      ['statistics:read', 'audiences:manage'],
+      end,
+    ])
+    assert.strictEqual(await countAudited(api.db, 'change-api-key', [tenant.workspaceId]), 1)
+    const statusOf = async (path: string): Promise<number> => (await api.call('GET', path, { key: secret })).status
+    await until(async () => (await statusOf('/public/audiences/get-audiences')) === 200)
+    await until(async () => (await statusOf('/public/contacts/get-contacts')) === 403)
+    assert.strictEqual((await change({ expires_at: null })).body['data']?.['expires_at'], null)
+    for (const wrong of [{ scopes: [] }, { scopes: ['all'] }, { expires_at: '2001-01-01T00:00:00Z' }, { force: true }])
+      assert.strictEqual((await change(wrong)).status, 400, JSON.stringify(wrong))
+  })
+  it('that send have no scopes to change, but an end', async () => {
+    const { id, secret } = await addRegular()
+    const refused = await ask('PATCH', `/${id}`, tenant.admin, { scopes: ['contacts:read'] })
+    assert.deepEqual([refused.status, refused.body['error']] as unknown[], [400, 'VALIDATION_ERROR'])
+    const soon = new Date(Date.now() + 500).toISOString()
+    assert.strictEqual((await ask('PATCH', `/${id}`, tenant.admin, { expires_at: soon })).status, 200)
+    await until(async () => !(await works(secret)))
+    const ended = await ask('PATCH', `/${id}`, tenant.admin, { expires_at: null })
+    assert.deepEqual([ended.status, ended.body['error']] as unknown[], [409, 'CONFLICT'])
+  })
+  it('only restrict Admin keys, also themselves', async () => {
+    const end = Date.now() + 3_600_000
+    const at = (ms: number): string => new Date(ms).toISOString()
+    const own = await addAdmin(['api-keys:manage', 'contacts:read', 'contacts:write'], new Date(end))
+    const change = (body: object): Promise<TestResponse> => ask('PATCH', `/${own.id}`, own.secret, body)
+    for (const [more, error] of [
+      [{ scopes: ['api-keys:manage', 'contacts:read', 'audit:read'] }, 'INSUFFICIENT_SCOPE'],
+      [{ expires_at: at(end + 1000) }, 'FORBIDDEN'],
+      [{ expires_at: null }, 'FORBIDDEN'],
+      [{ scopes: ['contacts:read'] }, 'CONFLICT'],
+    ] as const)
+      assert.strictEqual((await change(more)).body['error'] as unknown, error, JSON.stringify(more))
+    const less = { scopes: ['api-keys:manage', 'contacts:read'], expires_at: at(end - 1000) }
+    assert.strictEqual((await change(less)).status, 200)
+    const strong = { scopes: [...less.scopes, 'contacts:write'] }
+    // it has the scope that is added, but is no person
+    assert.strictEqual((await ask('PATCH', `/${own.id}`, tenant.admin, strong)).body['error'] as unknown, 'FORBIDDEN')
+  })
+  it('are extended by people who may create them, and by no others', async () => {
+    const { id } = await addAdmin(['statistics:read'])
+    const body = { scopes: ['statistics:read', 'emails:manage'] }
+    const developer = await addSignedIn(api, { role: 'developer', workspaceId: tenant.workspaceId })
+    const refused = await developer.call('PATCH', `/public/api-keys/${id}`, { body, workspace: tenant.workspaceId })
+    assert.deepEqual([refused.status, refused.body['error']] as unknown[], [403, 'FORBIDDEN'])
+    const admin = await addSignedIn(api, { role: 'admin', workspaceId: tenant.workspaceId })
+    const changed = await admin.call('PATCH', `/public/api-keys/${id}`, { body, workspace: tenant.workspaceId })
+    assert.strictEqual(changed.status, 200)
   })
   it('are bound from the start when they are created with networks', async () => {
     const created = await api.call('POST', '/public/domains/api-keys/create', {

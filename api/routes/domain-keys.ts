@@ -7,14 +7,10 @@ import { hexOf, isUuid } from '#src/platform/id.ts'
 import { route } from '#api/http/route.ts'
 import { envelope, timestamp } from '#api/http/response-schemas.ts'
 import { NO_DOMAIN } from './domain-view.ts'
-import { keyName, networkList } from './key-fields.ts'
+import { checkExpiry, keyExpiry, keyName, networkList } from './key-fields.ts'
 
 const domainIdField = z.string().refine(isUuid, 'must be the id of a domain')
 const accountIdField = z.string().refine(isUuid, 'must be the id of a connected account')
-// a time without an offset is UTC, as in the whole API
-const expiryField = z.iso
-  .datetime({ offset: true, local: true, error: 'must be a time such as 2031-05-04T10:00:00Z' })
-  .transform((text) => new Date(/(?:Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`))
 
 const keyBody = z
   .object({
@@ -24,7 +20,7 @@ const keyBody = z
     account_id: accountIdField
       .nullish()
       .meta({ description: 'for a key of a connected account; instead of custom_domain_id' }),
-    expires_at: expiryField.nullish(),
+    expires_at: keyExpiry.nullish(),
     allowed_networks: networkList.default([]),
   })
   .transform(
@@ -82,8 +78,8 @@ export const createDomainKey = route({
   ),
   errors: ['VALIDATION_ERROR', 'NOT_FOUND'],
   handle: async (ctx, { caller, body: { name, sender, expiresAt, allowedNetworks } }) => {
-    if (expiresAt !== null && expiresAt.getTime() <= ctx.clock.now())
-      return invalid([{ path: 'expires_at', message: 'is in the past' }])
+    const expired = checkExpiry(expiresAt, ctx.clock.now())
+    if (expired !== null) return expired
     const keyFields = {
       kind: 'regular',
       prefix: await resolveKeyPrefix(ctx.db, ctx.config),

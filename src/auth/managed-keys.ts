@@ -6,6 +6,9 @@
  * gets more rights by it. Nobody may rotate a key that may do what they may not, since they get its secret. Earlier
  * secrets stay valid for a while. A client that gets no response rotates again; programs go on with the secret they
  * have until its time ends, because a rotation never shortens it unless the overlap is 0.
+ *
+ * Only people who may create Admin keys give one more scopes or a later end; a key can only restrict itself and others.
+ * So a leaked key gets neither more rights nor a longer life. A key that has ended stays ended.
  */
 import { recordChange } from '#src/stores/audit.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
@@ -100,6 +103,7 @@ export type RotateResult =
 interface LockedKey {
   readonly kind: KeyKind
   readonly scopes: readonly string[]
+  readonly expiresAt: Date | null
   readonly hash: Buffer
   readonly keyPart: string
   readonly hasEnded: boolean
@@ -143,7 +147,7 @@ export function rotateKey(
 async function lockKey(tx: Queryable, workspaceId: string, id: string): Promise<LockedKey | null> {
   const { rows } = await tx.query<LockedKey>(
     sql`
-      SELECT k.kind, k.scopes, k.secret_hash AS hash, w.key_part AS "keyPart",
+      SELECT k.kind, k.scopes, k.expires_at AS "expiresAt", k.secret_hash AS hash, w.key_part AS "keyPart",
         NOT k.is_active OR coalesce(k.expires_at <= now(), false) AS "hasEnded",
         (SELECT count(*) FROM api_key_secrets s WHERE s.key_id = k.id AND s.expires_at > now()) AS earlier
       FROM api_keys k
@@ -177,6 +181,10 @@ export interface KeyChange {
   readonly name?: string | undefined
   /** In CIDR notation, canonical. */
   readonly allowedNetworks?: readonly string[] | undefined
+  /** Of an Admin key, at least one. */
+  readonly scopes?: readonly KeyScope[] | undefined
+  /** Null: it is valid until it is revoked. */
+  readonly expiresAt?: Date | null | undefined
 }
 
 export type ChangeKeyResult =
@@ -184,28 +192,57 @@ export type ChangeKeyResult =
   | { readonly kind: 'not-found' }
   | { readonly kind: 'ended' }
   | { readonly kind: 'beyond-rights'; readonly missing: readonly string[] }
+  /** Scopes of a Regular key, which has none. */
+  | { readonly kind: 'no-scopes' }
+  /** The caller may only restrict Admin keys. */
+  | { readonly kind: 'may-not-extend' }
 
-/** As with a rotation, nobody changes where a key works that may do what they may not. `caller` null: the operator. */
+type KeyChanger = Pick<Caller, 'scopes' | 'permissions'>
+
+/** As with a rotation, nobody changes a key that may do what they may not. `caller` null: the operator. */
 export function changeKey(
   db: Db,
-  { workspaceId, caller }: { readonly workspaceId: string; readonly caller: Pick<Caller, 'scopes'> | null },
+  { workspaceId, caller }: { readonly workspaceId: string; readonly caller: KeyChanger | null },
   id: string,
-  { name, allowedNetworks }: KeyChange,
+  change: KeyChange,
 ): Promise<ChangeKeyResult> {
   return db.transaction(async (tx): Promise<ChangeKeyResult> => {
     const key = await lockKey(tx, workspaceId, id)
     if (key === null) return { kind: 'not-found' }
-    const missing = caller === null ? [] : scopesBeyond(key, caller)
-    if (missing.length > 0) return { kind: 'beyond-rights', missing }
+    const refusal = caller === null ? null : checkChange(key, caller, change)
+    if (refusal !== null) return refusal
     if (key.hasEnded) return { kind: 'ended' }
+    if (change.scopes !== undefined && key.kind === 'regular') return { kind: 'no-scopes' }
+    const { name, allowedNetworks, scopes, expiresAt } = change
     await tx.query(
       sql`
         UPDATE api_keys
-        SET name = coalesce($2, name), allowed_networks = coalesce($3, allowed_networks)
+        SET name = coalesce($2, name),
+          allowed_networks = coalesce($3, allowed_networks),
+          scopes = coalesce($4, scopes),
+          expires_at = CASE WHEN $5::boolean THEN $6 ELSE expires_at END
         WHERE id = $1
       `,
-      [id, name ?? null, allowedNetworks ?? null],
+      [id, name ?? null, allowedNetworks ?? null, scopes ?? null, expiresAt !== undefined, expiresAt ?? null],
     )
     return { kind: 'changed' }
   })
+}
+
+/** A permission of people (src/people/roles.ts). */
+const EXTENDS_ADMIN_KEYS = 'admin-keys:create'
+
+function checkChange(key: LockedKey, caller: KeyChanger, { scopes, expiresAt }: KeyChange): ChangeKeyResult | null {
+  const added = (scopes ?? []).filter((scope) => !key.scopes.includes(scope))
+  const missing = [...scopesBeyond(key, caller), ...added.filter((scope) => !caller.scopes.includes(scope))]
+  if (missing.length > 0) return { kind: 'beyond-rights', missing }
+  const isExtended = key.kind === 'admin' && (added.length > 0 || isLater(expiresAt, key.expiresAt))
+  // a key has no permissions
+  const mayExtend = caller.permissions?.includes(EXTENDS_ADMIN_KEYS) === true
+  return isExtended && !mayExtend ? { kind: 'may-not-extend' } : null
+}
+
+function isLater(end: Date | null | undefined, present: Date | null): boolean {
+  if (end === undefined || present === null) return false
+  return end === null || end > present
 }

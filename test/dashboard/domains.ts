@@ -5,6 +5,7 @@ import { assert } from 'chai'
 import type { Page } from 'playwright-core'
 import type { Profile } from '#test/support/chromium.ts'
 import type { Dashboard } from '#test/support/dashboard.ts'
+import { until } from '#test/support/until.ts'
 
 export function describeDomains(started: () => Dashboard): void {
   describe('domains and keys', () => {
@@ -68,6 +69,37 @@ export function describeDomains(started: () => Dashboard): void {
       await page.getByText('Send from shop.example').waitFor()
       assert.notInclude(await page.content(), secret)
       assert.deepEqual(profile.takeProblems(), [])
+    })
+
+    it('an Admin key gets other scopes and an end, and keeps its secret', async () => {
+      await press('Create Admin key')
+      await dialog().getByLabel('Name').fill('Reports')
+      await dialog().getByRole('checkbox', { name: 'Read statistics' }).click()
+      await dialog().getByRole('button', { name: 'Create Admin key' }).click()
+      await page.getByRole('heading', { name: 'The key “Reports” is ready' }).waitFor()
+      const secret = (await dialog().locator('code').first().textContent()) ?? ''
+      await press('I have stored it')
+      await page.getByText('Reports', { exact: true }).click()
+      await dialog().getByRole('button', { name: 'Change' }).click()
+      const change = page.getByRole('dialog', { name: 'Change “Reports”' })
+      await change.getByRole('checkbox', { name: 'Read contacts' }).click()
+      await change.getByRole('checkbox', { name: 'Read statistics' }).click()
+      await change.getByLabel('Expires').fill('2001-01-01T00:00')
+      await change.getByRole('button', { name: 'Save' }).click()
+      await change.locator('input[type="datetime-local"][aria-invalid="true"]').waitFor()
+      await change.getByLabel('Expires').fill('2099-01-01T00:00')
+      await change.getByRole('button', { name: 'Save' }).click()
+      await dialog().getByText('contacts:read', { exact: true }).waitFor()
+      await dialog().getByText('2099').waitFor()
+      assert.strictEqual(await dialog().getByText('statistics:read', { exact: true }).count(), 0)
+      const statusOf = async (path: string): Promise<number> => {
+        const headers = { Authorization: `Bearer ${secret}` }
+        return (await fetch(`${started().installation.url}/api/v1/public${path}`, { headers })).status
+      }
+      await until(async () => (await statusOf('/statistics')) === 403)
+      assert.strictEqual(await statusOf('/segments'), 200)
+      await page.keyboard.press('Escape')
+      assert.deepEqual(profile.takeProblems(/status of 400/), [])
     })
   })
 }

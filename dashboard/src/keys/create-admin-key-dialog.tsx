@@ -7,11 +7,11 @@ import { formErrors, useFocusOnError } from '#dashboard/src/shared/form-errors.t
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
-import { Checkbox } from '#dashboard/src/ui/checkbox.tsx'
 import { Dialog } from '#dashboard/src/ui/dialog.tsx'
 import { LimitFields, NameField, useKeyForm } from './key-form.tsx'
 import type { NewSecret } from './keys-page.tsx'
-import { ALL_SCOPES, SCOPE_GROUPS, type Scope, type ScopeGroup } from './scopes.ts'
+import { ScopeFields } from './scope-fields.tsx'
+import type { Scope } from './scopes.ts'
 
 interface CreateAdminKeyDialogProps {
   readonly isOpen: boolean
@@ -64,50 +64,5 @@ export function CreateAdminKeyDialog({ isOpen, onClose, onSecret }: CreateAdminK
         <LimitFields state={state} errors={errors} />
       </div>
     </Dialog>
-  )
-}
-
-interface ScopeFieldsProps {
-  readonly scopes: readonly Scope[]
-  readonly onChange: (scopes: readonly Scope[]) => void
-  readonly error: string | undefined
-}
-
-function ScopeFields({ scopes, onChange, error }: ScopeFieldsProps): ReactNode {
-  const { keys } = useTexts()
-  const toggle = (changed: readonly Scope[], isOn: boolean): void =>
-    onChange(ALL_SCOPES.filter((scope) => (changed.includes(scope) ? isOn : scopes.includes(scope))))
-  return (
-    <fieldset className="flex flex-col gap-3">
-      <legend className="mb-2 text-sm font-medium">{keys.scopes}</legend>
-      <Checkbox
-        isChecked={scopes.length === ALL_SCOPES.length}
-        isMixed={scopes.length > 0 && scopes.length < ALL_SCOPES.length}
-        onChange={(isOn) => toggle(ALL_SCOPES, isOn)}
-        label={keys.allScopes}
-        hint={keys.allScopesHint}
-      />
-      {error !== undefined && (
-        <p role="alert" className="text-sm text-danger-text">
-          {error}
-        </p>
-      )}
-      <div className="grid gap-x-6 gap-y-4 sm:grid-cols-2">
-        {(Object.keys(SCOPE_GROUPS) as ScopeGroup[]).map((group) => (
-          <div key={group} className="flex flex-col gap-2">
-            <h3 className="text-sm font-medium text-muted">{keys.scopeGroups[group]}</h3>
-            {SCOPE_GROUPS[group].map((scope) => (
-              <Checkbox
-                key={scope}
-                isChecked={scopes.includes(scope)}
-                onChange={(isOn) => toggle([scope], isOn)}
-                label={keys.scopeTexts[scope]}
-                hint={<code className="font-mono text-xs">{scope}</code>}
-              />
-            ))}
-          </div>
-        ))}
-      </div>
-    </fieldset>
   )
 }

@@ -22,8 +22,9 @@ export interface KeyFormState {
 
 const EMPTY: KeyForm = { name: '', expiresAt: null, networks: [] }
 
-export function useKeyForm(): KeyFormState {
-  const [form, setForm] = useState(EMPTY)
+/** @param start what the key has; by default that of a new one */
+export function useKeyForm(start: KeyForm = EMPTY): KeyFormState {
+  const [form, setForm] = useState(start)
   return { form, change: (change) => setForm((old) => ({ ...old, ...change })), reset: () => setForm(EMPTY) }
 }
 

@@ -74,8 +74,8 @@ export const keys: Texts['keys'] = {
   },
   change: 'Ändern',
   changeTitle: (name) => `„${name}“ ändern`,
-  changeText:
-    'Geheimnis, Absender oder Berechtigungen und Ablauf bleiben. Für andere erstellen Sie einen neuen Schlüssel.',
+  changeSendingText: 'Wirkt binnen einer Sekunde. Geheimnis und Absender bleiben.',
+  changeAdminText: 'Wirkt binnen einer Sekunde. Das Geheimnis bleibt.',
   save: 'Speichern',
   rotate: 'Rotieren',
   rotateTitle: (name) => `„${name}“ rotieren`,
