@@ -112,7 +112,10 @@ const searchQuery = paging.extend({
   to: timeOrMailbox.optional().meta({ description: 'alias of recipient or, if it is a time, of before' }),
   sender: mailboxFilter.optional().meta({ description: 'an address, or a domain' }),
   from: timeOrMailbox.optional().meta({ description: 'alias of sender or, if it is a time, of after' }),
-  subject: searchText.optional().meta({ description: 'a part of the subject; case does not matter' }),
+  subject: searchText.optional().meta({
+    description:
+      'a part of the subject; case does not matter. Of a campaign or automation as it was written, with its variables',
+  }),
   tag: searchText.optional(),
   status: emailStatus.optional(),
   tier: tierFilter.optional(),

@@ -21,7 +21,10 @@ export interface SearchFilter {
   readonly recipient: string | null
   /** Header From: an address or a domain. */
   readonly sender: string | null
-  /** A part of the subject, case-insensitive. */
+  /**
+   * A part of the subject, case-insensitive. Of a campaign or automation as it was written: what each recipient got is
+   * not stored, and to render millions of subjects for a search would take hours.
+   */
   readonly subject: string | null
   readonly tag: string | null
   readonly status: State | null

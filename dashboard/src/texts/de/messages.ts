@@ -30,7 +30,7 @@ export const messages: Texts['messages'] = {
   sender: 'Absender',
   accepted: 'Angenommen',
   mailboxHint: 'eine Adresse oder Domain',
-  subjectHint: 'ein Teil des Betreffs',
+  subjectHint: 'ein Teil davon; Variablen wie geschrieben',
   moreRecipients: (count) => `+${count}`,
   tiers: { instant: 'Sofort', high: 'Hoch', normal: 'Normal', bulk: 'Massenversand' },
   period: 'Zeitraum',

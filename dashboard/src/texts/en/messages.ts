@@ -29,7 +29,7 @@ export const messages = {
   sender: 'Sender',
   accepted: 'Accepted',
   mailboxHint: 'an address or a domain',
-  subjectHint: 'a part of the subject',
+  subjectHint: 'a part of it; variables as written',
   moreRecipients: (count: number) => `+${count}`,
   tiers: { instant: 'Instant', high: 'High', normal: 'Normal', bulk: 'Bulk' },
   period: 'Period',
