@@ -38,6 +38,7 @@ export const OTHER_PAGES = [
   '/operator/sources',
   '/operator/reports',
   '/operator/held',
+  '/operator/reviews',
   '/operator/tls',
   '/operator/dmarc',
   '/operator/nodes',

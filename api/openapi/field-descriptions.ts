@@ -48,6 +48,7 @@ const SEND_FIELDS: Readonly<Record<string, string>> = {
   queue: 'the queue of the tier; that of `normal` is `async`',
   job_id: 'the id of the message, as `em_…`',
   recipients: 'the recipients of the message, each with its state',
+  'data.reviews': 'the newest first',
   'data.recipients': 'the recipients, each with its state',
   'QueuedEmail.recipients': 'the number of recipients',
   'AcceptedBatchItem.recipients': 'the number of recipients',

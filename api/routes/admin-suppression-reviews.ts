@@ -13,12 +13,17 @@ import { hasProcess } from '#src/operator/nodes.ts'
 import {
   findReview,
   hasReviewEnded,
+  listReviews,
   MAX_REVIEW_ENTRIES,
   requestReview,
+  type ReviewProgress,
   type SuppressionReview,
 } from '#src/suppression/suppression-reviews.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { envelope, timestamp } from '#api/http/response-schemas.ts'
+import { openPage } from '#api/http/list-cursor.ts'
+import { pageData, paging } from '#api/http/paging.ts'
+import { isRefusal } from '#api/http/response.ts'
+import { envelope, pagedList, timestamp } from '#api/http/response-schemas.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { operatorName } from './admin-queue.ts'
 
@@ -34,21 +39,34 @@ const entrySchema = z
     class: z.string().meta({ description: 'the class of the bounce by the rules of today' }),
   })
   .meta({ id: 'WrongSuppression' })
+const progressFields = {
+  id: z.uuid(),
+  state: z
+    .enum(['waiting', 'running', 'done'])
+    .meta({ description: 'waiting: no inbound process has begun; without one it waits for a day' }),
+  lift: z.boolean().meta({ description: 'whether the entries are removed from the suppression list' }),
+  requested_by: z
+    .string()
+    .nullable()
+    .meta({ description: 'the operator, as far as known; null: requested by an earlier version' }),
+  total: z
+    .int()
+    .min(0)
+    .nullable()
+    .meta({ description: 'entries of the list to check, counted at the beginning; null: not counted yet' }),
+  checked: z.int().min(0).meta({ description: 'entries of the list that were checked so far' }),
+  count: z
+    .int()
+    .min(0)
+    .meta({ description: 'entries that would not be made today; with `lift` those that were removed' }),
+  requested_at: timestamp.meta({ description: 'when it was requested' }),
+  ended_at: timestamp.nullable().meta({ description: 'null: it has not ended' }),
+}
+const progressSchema = z.object(progressFields).meta({ id: 'SuppressionReviewProgress' })
 const reviewResponse = envelope(
   z.object({
-    id: z.uuid(),
-    state: z
-      .enum(['waiting', 'running', 'done'])
-      .meta({ description: 'waiting: no inbound process has begun; without one it waits for a day' }),
-    lift: z.boolean().meta({ description: 'whether the entries are removed from the suppression list' }),
-    checked: z.int().min(0).meta({ description: 'entries of the list that were checked so far' }),
-    count: z
-      .int()
-      .min(0)
-      .meta({ description: 'entries that would not be made today; with `lift` those that were removed' }),
-    entries: z.array(entrySchema).meta({ description: `the first ${MAX_REVIEW_ENTRIES} of them` }),
-    requested_at: timestamp.meta({ description: 'when it was requested' }),
-    ended_at: timestamp.nullable().meta({ description: 'null: it has not ended' }),
+    ...progressFields,
+    entries: z.array(entrySchema).meta({ description: `the first ${MAX_REVIEW_ENTRIES} of the wrong entries` }),
   }),
 ).meta({ id: 'SuppressionReview' })
 
@@ -74,12 +92,31 @@ const start = route({
   response: reviewResponse,
   errors: ['VALIDATION_ERROR'],
   handle: async (ctx, { body: { lift, wait }, headers, address, closed, person }) => {
-    const id = await requestReview(ctx, { isLifting: lift })
     const by = operatorName({ headers, address, person })
+    const id = await requestReview(ctx, { isLifting: lift, by })
     const subject = { suppression_review: id, lift: String(lift) }
     await recordAction(ctx, { verb: 'review', subject, reason: '', by }, 'done')
     if (wait) await awaitEnd(ctx, id, closed)
     return (await respondWithReview(ctx, id)) ?? NO_REVIEW
+  },
+})
+
+const list = route({
+  name: 'admin-list-suppression-reviews',
+  summary: 'List the reviews of suppressions of the last day, the newest first, without their entries',
+  method: 'GET',
+  paths: ['/admin/suppression-reviews'],
+  access: 'operator',
+  query: paging,
+  status: 200,
+  response: pagedList('reviews', progressSchema),
+  errors: ['VALIDATION_ERROR'],
+  handle: async (ctx, request) => {
+    const page = openPage(ctx, 'admin-list-suppression-reviews', request)
+    if (isRefusal(page)) return page
+    const found = await listReviews(ctx.db, page)
+    const data = pageData('reviews', { ...found, items: found.items.map(presentProgress) }, page)
+    return { body: { success: true, message: `${countText(found.total, 'review')}.`, data } }
   },
 })
 
@@ -101,7 +138,7 @@ const NO_REVIEW = refuse(
   'There is no such review of suppressions. Start another one with admin-review-suppressions.',
 )
 
-export const ADMIN_SUPPRESSION_REVIEW_ROUTES: readonly AnyRoute[] = [start, show]
+export const ADMIN_SUPPRESSION_REVIEW_ROUTES: readonly AnyRoute[] = [start, list, show]
 
 /** Returns also when the review takes longer than a client waits, or when no inbound process runs. */
 async function awaitEnd({ db }: ApiContext, id: string, closed: AbortSignal): Promise<void> {
@@ -134,13 +171,23 @@ function resultText({ state, seen, found, isLifting }: SuppressionReview): strin
     : `${addresses} would not be suppressed today. To remove them, set lift.`
 }
 
-function presentReview(review: SuppressionReview): Record<string, unknown> {
+function presentProgress(review: ReviewProgress): z.output<typeof progressSchema> {
   return {
     id: review.id,
     state: review.state,
     lift: review.isLifting,
+    requested_by: review.requestedBy,
+    total: review.total,
     checked: review.seen,
     count: review.found,
+    requested_at: review.requestedAt.toISOString(),
+    ended_at: review.endedAt?.toISOString() ?? null,
+  }
+}
+
+function presentReview(review: SuppressionReview): Record<string, unknown> {
+  return {
+    ...presentProgress(review),
     entries: review.entries.map(({ workspaceId, address, rule, reply, reading }) => ({
       workspace_id: workspaceId,
       email: address,
@@ -148,7 +195,5 @@ function presentReview(review: SuppressionReview): Record<string, unknown> {
       reply,
       class: reading,
     })),
-    requested_at: review.requestedAt.toISOString(),
-    ended_at: review.endedAt?.toISOString() ?? null,
   }
 }

@@ -53,8 +53,8 @@ export const changeApiKey = route({
   summary: 'Change the name, scopes or expiry of an API key, or the networks that it may be used from',
   description:
     'The secret stays, and what is not in the request. The networks are those of your programs, in CIDR notation; a ' +
-    'single address is allowed. An empty list allows all. A request from elsewhere gets 403 FORBIDDEN, and a login by ' +
-    'SMTP 535, within a second of the change. The caller must have the scopes of the key; for a Regular key, ' +
+    'single address is allowed. An empty list allows all. A request from elsewhere gets 403 FORBIDDEN, and a login ' +
+    'by SMTP 535, within a second of the change. The caller must have the scopes of the key; for a Regular key, ' +
     '`api-keys:create`. Only a person who may create Admin keys gives one more scopes or a later expiry: a key can ' +
     'only restrict Admin keys. A key that has expired or is revoked cannot be changed.',
   method: 'PATCH',

@@ -3,6 +3,7 @@ import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { listOf, OPERATOR_TOKEN, startApi, textOf, type TestApi } from '#test/support/api.ts'
+import { addDmarcReports } from '#test/support/dmarc-samples.ts'
 import { openEventStream, type EventStream } from '#test/support/event-stream.ts'
 import { addPerson, addSignedIn } from '#test/support/people.ts'
 import { until } from '#test/support/until.ts'
@@ -93,6 +94,18 @@ describe('topics of the stream of changes', () => {
     await until(() => stream.changesOf('received-emails').some((one) => textOf(one['change']) === 'update'))
     const kinds = stream.changesOf('received-emails').map((one) => one['change'])
     assert.deepEqual(kinds, ['insert', 'update'])
+  })
+
+  it('of a DMARC report are for its workspace, without its content, and for operators', async () => {
+    const { domainId, workspaceId, admin } = await api.addTenant()
+    const stream = await open('/public/changes?topics=dmarc-reports', {}, admin)
+    const ofOther = await open('/public/changes?topics=dmarc-reports', {}, api.admin)
+    const ofOperator = await open('/admin/changes?topics=reports', {}, OPERATOR_TOKEN)
+    await addDmarcReports(api, workspaceId, domainId)
+    await has(stream, 'dmarc-reports', domainId)
+    await has(ofOperator, 'reports', 'dmarc')
+    assert.lengthOf(stream.changesOf('dmarc-reports'), 1)
+    for (const { text } of [ofOperator, ofOther]) assert.notInclude(text, domainId)
   })
 
   it('of checks are for operators', async () => {

@@ -162,7 +162,7 @@ explain: explain-email admin-explain-email get-email-attempts
 bounces list: admin-list-reports
 bounces show: admin-get-report-raw
 bounces held: admin-list-held-suppressions
-bounces review: admin-review-suppressions admin-get-suppression-review
+bounces review: admin-review-suppressions admin-list-suppression-reviews admin-get-suppression-review
 link block: admin-block-link
 link unblock: admin-unblock-link
 link list: admin-list-blocked-links

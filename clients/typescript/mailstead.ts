@@ -1185,7 +1185,11 @@ export type ChangeApiKeyBody = {
   readonly name?: string
   /** the networks it may be used from, in CIDR notation, such as 192.0.2.0/24; empty: everywhere */
   readonly allowed_networks?: readonly string[]
-  /** true: also if the key of this request then may not be used from here any more */
+  /** all scopes that the Admin key then has */
+  readonly scopes?: readonly ("contacts:read" | "contacts:write" | "audiences:manage" | "emails:read" | "emails:manage" | "automations:read" | "automations:write" | "automations:trigger" | "domains:manage" | "api-keys:create" | "api-keys:manage" | "webhooks:manage" | "inbound:manage" | "suppressions:manage" | "accounts:manage" | "campaigns:manage" | "audit:read" | "privacy:manage" | "statistics:read" | "tracking:manage")[]
+  /** when it ends, in the future; null: it is valid until it is revoked */
+  readonly expires_at?: string | null
+  /** true: also if the key of this request then cannot be used from here, or to manage keys */
   readonly force?: boolean
 }
 
@@ -7897,7 +7901,9 @@ export class Mailstead {
       readonly recipient?: string
       /** an address, or a domain */
       readonly sender?: string
-      /** a part of the subject; case does not matter */
+      /**
+       * a part of the subject; case does not matter. Of a campaign or automation as it was written, with its variables
+       */
       readonly subject?: string
       /** only messages with this tag */
       readonly tag?: string
@@ -9449,11 +9455,13 @@ export class Mailstead {
   }
 
   /**
-   * Change the name of an API key, or the networks that it may be used from. The networks are those of your programs,
-   * in CIDR notation; a single address is allowed. An empty list allows all. A request from elsewhere gets 403
-   * FORBIDDEN, and a login by SMTP 535, within a second of the change. The caller must have the scopes of the key; for
-   * a Regular key, `api-keys:create`. Needs an Admin key with the scope `api-keys:manage`. Open to people with the
-   * permission `keys:write`.
+   * Change the name, scopes or expiry of an API key, or the networks that it may be used from. The secret stays, and
+   * what is not in the request. The networks are those of your programs, in CIDR notation; a single address is allowed.
+   * An empty list allows all. A request from elsewhere gets 403 FORBIDDEN, and a login by SMTP 535, within a second of
+   * the change. The caller must have the scopes of the key; for a Regular key, `api-keys:create`. Only a person who may
+   * create Admin keys gives one more scopes or a later expiry: a key can only restrict Admin keys. A key that has
+   * expired or is revoked cannot be changed. Needs an Admin key with the scope `api-keys:manage`. Open to people with
+   * the permission `keys:write`.
    */
   changeApiKey(input: {
     readonly params: {

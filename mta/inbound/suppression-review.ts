@@ -18,6 +18,7 @@ import {
   LIST_START,
   lockReview,
   storeReviewedSlice,
+  storeReviewLength,
   type ReviewPlace,
   type WrongSuppression,
 } from '#src/suppression/suppression-reviews.ts'
@@ -52,12 +53,13 @@ interface Slice {
 
 /** The audit log has each entry of a statement with up to 100 rows (migrations/035-audit-log.ts). */
 const SLICE = 100
+const REVIEWED = `s.kind = 'hard_bounce' AND s.rule IS NOT NULL`
 const SELECT_SLICE = sql`
   SELECT s.workspace_id AS "workspaceId", s.address, s.rule, s.reply_code AS code, s.reply_status AS status,
     s.reply_text AS text, s.updated_at::text AS version,
     (SELECT r.raw FROM inbound_reports r WHERE r.event_id = s.event_id) AS raw
   FROM suppressions s
-  WHERE s.kind = 'hard_bounce' AND s.rule IS NOT NULL AND (s.workspace_id, s.address) > ($1::uuid, $2::text)
+  WHERE ${REVIEWED} AND (s.workspace_id, s.address) > ($1::uuid, $2::text)
   ORDER BY s.workspace_id, s.address
   LIMIT ${SLICE}
 `
@@ -89,6 +91,7 @@ export async function* reviewSuppressions(db: Db, isRemoving: boolean): AsyncGen
 export async function continueReview({ db }: Pick<Context, 'db'>, parser: ReportParser): Promise<boolean> {
   const claimed = await claimReview(db)
   if (claimed === null) return false
+  if (claimed.total === null) await storeReviewLength(db, claimed, await countReviewed(db))
   const { seen, wrong, next } = await reviewSlice(db, claimed.place, (mails) => parser.parse(mails))
   const attributed = claimed.actor === null ? db : db.attributedTo(claimed.actor)
   await attributed.transaction(async (tx) => {
@@ -97,6 +100,11 @@ export async function continueReview({ db }: Pick<Context, 'db'>, parser: Report
     await storeReviewedSlice(tx, claimed, { seen, wrong: entries, next })
   })
   return true
+}
+
+async function countReviewed(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ n: number }>(`SELECT count(*) AS n FROM suppressions s WHERE ${REVIEWED}`)
+  return rows[0]?.n ?? 0
 }
 
 async function reviewSlice(db: Queryable, place: ReviewPlace, parse: ReportParser['parse']): Promise<Slice> {

@@ -44,6 +44,11 @@ export const TOPICS = {
     readers: { scope: 'domains:manage', permission: 'domains:read' },
     from: ['triggers'],
   },
+  'dmarc-reports': {
+    meaning: 'sending domains about which a DMARC report was stored',
+    readers: { scope: 'domains:manage', permission: 'domains:read' },
+    from: ['triggers'],
+  },
   campaigns: {
     meaning: 'campaigns, their state and, while they are sent, their counters',
     readers: { scope: 'campaigns:manage', permission: 'campaigns:read' },
@@ -118,6 +123,13 @@ export const TOPICS = {
   notices: { meaning: 'problems that only the operator can solve', readers: 'operator', from: ['triggers'] },
   nodes: { meaning: 'nodes and their processes', readers: 'operator', from: ['triggers'] },
   checks: { meaning: 'what a live installation needs, and lacks', readers: 'operator', from: ['triggers'] },
+  reports: { meaning: 'that DMARC or TLS reports were stored', readers: 'operator', from: ['triggers'] },
+  'suppression-reviews': {
+    meaning: 'reviews of suppressions and their progress',
+    readers: 'operator',
+    from: ['triggers'],
+  },
+  actions: { meaning: 'actions of operators and their progress', readers: 'operator', from: ['triggers'] },
   suspensions: { meaning: 'suspended destinations and workspaces', readers: 'operator', from: ['triggers'] },
 } as const satisfies Record<string, TopicRow>
 

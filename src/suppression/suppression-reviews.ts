@@ -9,6 +9,7 @@ import type { Context } from '#src/context.ts'
 import { newId, timeOf } from '#src/platform/id.ts'
 import type { Actor } from '#src/stores/audit.ts'
 import type { Queryable } from '#src/stores/db.ts'
+import { mapPage, newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
 
 /** An entry of the suppression list that today's rules would not make. */
@@ -34,56 +35,72 @@ export const MAX_REVIEW_ENTRIES = 1000
 const CLAIM_DURATION = `interval '90 seconds'`
 const RETENTION = `interval '1 day'`
 
-/** The review is attributed to the actor of `db`, and so is what it removes. Returns its id. */
+/** The review is attributed to the actor of `db`, and so is what it removes. `by`: for people. Returns its id. */
 export async function requestReview(
   { db, clock }: Pick<Context, 'db' | 'clock'>,
-  { isLifting }: { readonly isLifting: boolean },
+  { isLifting, by }: { readonly isLifting: boolean; readonly by: string },
 ): Promise<string> {
   const id = newId(clock.now())
   await db.query(
     sql`
-      INSERT INTO suppression_reviews (id, is_lifting, actor)
-      VALUES ($1, $2, nullif(current_setting('mailstead.actor', true), '')::jsonb)
+      INSERT INTO suppression_reviews (id, is_lifting, requested_by, actor)
+      VALUES ($1, $2, $3, nullif(current_setting('mailstead.actor', true), '')::jsonb)
     `,
-    [id, isLifting],
+    [id, isLifting, by],
   )
   return id
 }
 
-export interface SuppressionReview {
+/** A review without its entries. */
+export interface ReviewProgress {
   readonly id: string
   readonly isLifting: boolean
+  /** Null: requested by an earlier version. */
+  readonly requestedBy: string | null
   readonly state: 'waiting' | 'running' | 'done'
+  /** Entries of the list to check, counted at the beginning; null: not counted yet. */
+  readonly total: number | null
   /** Entries of the list that were checked. */
   readonly seen: number
   /** Entries that were wrong; with `isLifting` those that were removed. */
   readonly found: number
-  /** The first of those. */
-  readonly entries: readonly WrongSuppression[]
   readonly requestedAt: Date
   readonly endedAt: Date | null
 }
 
-type ReviewRow = Omit<SuppressionReview, 'state' | 'requestedAt'> & { readonly isTaken: boolean }
+export interface SuppressionReview extends ReviewProgress {
+  /** The first of the wrong ones. */
+  readonly entries: readonly WrongSuppression[]
+}
+
+type Stored<Review extends ReviewProgress> = Omit<Review, 'state' | 'requestedAt'> & { readonly isTaken: boolean }
+
+const PROGRESS_COLUMNS = sql`
+  id, is_lifting AS "isLifting", requested_by AS "requestedBy", total, seen, found, ended_at AS "endedAt",
+  taken_until > now() AS "isTaken"
+`
+
+function describeStored<Row extends Stored<ReviewProgress>>({ isTaken, ...row }: Row) {
+  const isBegun = isTaken || row.seen > 0
+  const state: ReviewProgress['state'] = row.endedAt !== null ? 'done' : isBegun ? 'running' : 'waiting'
+  return { ...row, state, requestedAt: new Date(timeOf(row.id)) }
+}
+
+/** The newest first. */
+export async function listReviews(db: Queryable, page: PageRequest): Promise<Page<ReviewProgress>> {
+  const listing = { columns: PROGRESS_COLUMNS, from: 'suppression_reviews', where: 'true', order: newestFirst() }
+  return mapPage(await readPage<Stored<ReviewProgress>>(db, { ...listing, values: [] }, page), describeStored)
+}
 
 /** Null when the review does not exist. */
 export async function findReview(db: Queryable, id: string): Promise<SuppressionReview | null> {
   const {
     rows: [row],
-  } = await db.query<ReviewRow>(
-    sql`
-      SELECT id, is_lifting AS "isLifting", seen, found, entries, ended_at AS "endedAt",
-        taken_until > now() AS "isTaken"
-      FROM suppression_reviews
-      WHERE id = $1
-    `,
+  } = await db.query<Stored<SuppressionReview>>(
+    `SELECT ${PROGRESS_COLUMNS}, entries FROM suppression_reviews WHERE id = $1`,
     [id],
   )
-  if (row === undefined) return null
-  const { isTaken, ...review } = row
-  const isBegun = isTaken || row.seen > 0
-  const state = row.endedAt !== null ? 'done' : isBegun ? 'running' : 'waiting'
-  return { ...review, state, requestedAt: new Date(timeOf(id)) }
+  return row === undefined ? null : describeStored(row)
 }
 
 /** Also true when it does not exist. */
@@ -96,6 +113,8 @@ export interface ClaimedReview {
   readonly id: string
   readonly isLifting: boolean
   readonly actor: Actor | null
+  /** Null: the entries of the list are not counted yet. */
+  readonly total: number | null
   readonly seen: number
   /** How many entries are stored with it. */
   readonly listed: number
@@ -117,12 +136,17 @@ export async function claimReview(db: Queryable): Promise<ClaimedReview | null> 
       LIMIT 1
       FOR UPDATE SKIP LOCKED
     )
-    RETURNING id, is_lifting AS "isLifting", actor, seen, jsonb_array_length(entries) AS listed,
+    RETURNING id, is_lifting AS "isLifting", actor, total, seen, jsonb_array_length(entries) AS listed,
       at_workspace AS "workspaceId", at_address AS address
   `)
   if (row === undefined) return null
   const { workspaceId, address, ...claimed } = row
   return { ...claimed, place: [workspaceId, address] }
+}
+
+/** Stores how many entries there are, before the first slice. */
+export async function storeReviewLength(db: Queryable, { id }: ClaimedReview, total: number): Promise<void> {
+  await db.query('UPDATE suppression_reviews SET total = $2 WHERE id = $1', [id, total])
 }
 
 /**

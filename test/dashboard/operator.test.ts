@@ -3,6 +3,7 @@
  * reply and what mail contains is only shown, and a destination is suspended and resumed.
  */
 import { assert } from 'chai'
+import { FIRST_OPERATOR } from '#test/support/chromium.ts'
 import { startDns, type TestDns } from '#test/support/dns.ts'
 import { dmarcMessageOf, dmarcXmlOf, type XmlRow } from '#test/support/dmarc-report-mail.ts'
 import { useScene, type Answer } from '#test/support/dashboard-scene.ts'
@@ -116,7 +117,7 @@ describe('dashboard: remote servers', () => {
     await mail.getByRole('heading', { name: 'Look' }).waitFor()
   })
 
-  it('a DMARC report is read by source, with what to do next', async () => {
+  it('a DMARC report is read by source as it arrives, with what to do next', async () => {
     const { page } = scene
     await scene.open('Domains')
     await scene.open('shop.example')
@@ -126,7 +127,6 @@ describe('dashboard: remote servers', () => {
       { address: '192.0.2.10', messages: 90, dkim: true, spf: true },
       { address: '203.0.113.66', messages: 10 },
     ])
-    await page.reload()
     const sources = page.getByRole('row')
     await sources.filter({ hasText: '192.0.2.10' }).getByText('100%').waitFor()
     await sources.filter({ hasText: '203.0.113.66' }).getByText('0%').waitFor()
@@ -153,6 +153,25 @@ describe('dashboard: remote servers', () => {
     await page.getByRole('row').filter({ hasText: DOMAIN }).getByRole('button', { name: 'Resume' }).click()
     await scene.dialog().getByRole('button', { name: 'Resume' }).click()
     await page.getByText('Nothing is suspended').waitFor()
+  })
+
+  it('a review of suppressions is started, says who did it, and ends without loading the page again', async () => {
+    const { page, installation } = scene
+    await page.goto(`${installation.url}/operator/held`)
+    await scene.open('Reviews of suppressions')
+    await page.getByText('No reviews in the last day').waitFor()
+    await scene.press('Start a review')
+    await scene.dialog().getByRole('radio', { name: 'List them' }).waitFor()
+    await scene.dialog().getByRole('button', { name: 'Start a review' }).click()
+    await page.getByRole('heading', { name: 'Review of suppressions', level: 1 }).waitFor()
+    // the address that refused is right to be on the list
+    await page.getByText('Done', { exact: true }).waitFor()
+    const bar = '[role="progressbar"][aria-valuetext="1 of 1 entry checked"][aria-valuenow="100"]'
+    await page.locator(bar).waitFor()
+    await page.getByText('Today the same addresses would be suppressed.').waitFor()
+    await page.getByText(`${FIRST_OPERATOR.email}, from `).waitFor()
+    await page.getByRole('navigation', { name: 'Breadcrumbs' }).getByRole('link').click()
+    await page.getByRole('row').filter({ hasText: FIRST_OPERATOR.email }).locator(bar).waitFor()
   })
 
   it('the node is shown with its processes', async () => {

@@ -14,7 +14,9 @@ import { deleteOldReviews } from '#src/suppression/suppression-reviews.ts'
 import { suppress } from '#src/suppression/suppress.ts'
 import { listOf, OPERATOR_TOKEN, startApi, textOf, type Json, type TestApi } from '#test/support/api.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
+import { openEventStream } from '#test/support/event-stream.ts'
 import { createDatabase } from '#test/support/stores.ts'
+import { until } from '#test/support/until.ts'
 
 const POLICY = { code: 550, status: '5.7.1', text: 'no such user here, says our policy' }
 const UNKNOWN = { code: 550, status: '5.1.1', text: 'no such user here' }
@@ -86,6 +88,11 @@ describe('a review of suppressions that the API requests', () => {
   })
   const finish = async (): Promise<void> => {
     while (await continueReview(ctx, parser));
+  }
+  async function listed(): Promise<readonly Json[]> {
+    const { status, body } = await api.call('GET', '/admin/suppression-reviews', { key: OPERATOR_TOKEN })
+    assert.strictEqual(status, 200)
+    return listOf(body['data']?.['reviews'])
   }
   const summaryOf = (review: Json): unknown[] => [review['state'], review['checked'], review['count']]
 
@@ -184,13 +191,44 @@ describe('a review of suppressions that the API requests', () => {
     const dying = whileParsing(() => Promise.reject(new Error('killed')))
     await continueReview(ctx, dying).catch(() => undefined)
     const half = await read(data?.['id'])
-    assert.strictEqual(half['state'] as unknown, 'running')
+    assert.deepEqual([...summaryOf(half), half['total']], ['running', 100, 99, MANY + 1])
     assert.isFalse(await continueReview(ctx, parser), 'the claim lasts')
     await api.db.query(`UPDATE suppression_reviews SET taken_until = now() - interval '1 second'`)
     await finish()
     const done = await read(data?.['id'])
     assert.deepEqual(summaryOf(done), ['done', MANY + 1, MANY])
     assert.strictEqual(new Set(listOf(done['entries']).map((one) => one['email'])).size, MANY)
+  })
+
+  it('is in a list with its progress and who requested it, and in the stream of changes of operators', async () => {
+    const url = `${api.url}/api/v1/admin/changes?topics=suppression-reviews`
+    const stream = await openEventStream(url, { key: OPERATOR_TOKEN })
+    try {
+      await stream.next(({ type }) => type === 'ready')
+      const { data } = await request({ lift: false, wait: false })
+      await request({ lift: true, wait: false })
+      assert.isTrue(await continueReview(ctx, parser))
+      const [second, first] = await listed()
+      assert.deepEqual(first as unknown, {
+        id: data?.['id'],
+        state: 'running',
+        lift: false,
+        requested_by: 'anna, from 127.0.0.1',
+        total: MANY + 1,
+        checked: 100,
+        count: 99,
+        requested_at: data?.['requested_at'],
+        ended_at: null,
+      })
+      assert.deepEqual([second?.['state'], second?.['total'], second?.['lift']] as unknown[], ['waiting', null, true])
+      const id = textOf(data?.['id'])
+      await until(() =>
+        stream.changesOf('suppression-reviews').some((one) => textOf(one['id']) === id && Number(one['seen']) === 100),
+      )
+      assert.notInclude(stream.text, wrong[0] ?? '')
+    } finally {
+      stream.close()
+    }
   })
 
   it('counts a slice once, when a process that was believed dead stores it, too', async () => {

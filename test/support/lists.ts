@@ -91,6 +91,7 @@ export const LISTS: readonly ListCase[] = [
   listCase('admin-list-actions', '/admin/actions', 'actions', OF_OPERATOR),
   listCase('admin-list-blocked-links', '/admin/blocked-links', 'links', OF_OPERATOR),
   listCase('admin-list-notices', '/admin/notices', 'notices', { ...OF_OPERATOR, otherFilter: { state: 'all' } }),
+  listCase('admin-list-suppression-reviews', '/admin/suppression-reviews', 'reviews', OF_OPERATOR),
   listCase('admin-list-tls-reports', '/admin/tls-reports', 'reports', {
     ...OF_OPERATOR,
     otherFilter: { failing: 'true' },
@@ -234,6 +235,7 @@ async function addOperatorRows(api: TestApi, now: Date): Promise<void> {
       `,
       [...values, now],
     )
+    await api.db.query('INSERT INTO suppression_reviews (id, is_lifting) VALUES ($1, false)', [newId()])
     await api.db.query(
       sql`
         INSERT INTO received_tls_reports (

@@ -1,7 +1,7 @@
 /**
  * Follows the changes that the server reports (server-sent events), so that no page polls: each topic invalidates the
- * queries that show it. A burst of changes costs one request a second for each query on the page. The browser connects
- * again by itself; what was missed is reported by `reset` or after `ready`.
+ * queries that show it. A burst of changes costs one request a second for each query on the page, and four for one that
+ * shows progress. The browser connects again by itself; what was missed is reported by `reset` or after `ready`.
  */
 import { useQueryClient, type QueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
@@ -22,7 +22,8 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   contacts: ['/public/contacts', '/public/segments'],
   audiences: ['/public/audiences'],
   imports: ['/public/contacts/imports'],
-  domains: ['/public/domains', '/public/attention', '/public/checklist', '/public/dmarc', '/public/bimi'],
+  domains: ['/public/domains', '/public/attention', '/public/checklist'],
+  'dmarc-reports': ['/public/domains/dmarc'],
   campaigns: ['/public/campaigns', '/public/statistics'],
   automations: ['/public/automations'],
   templates: ['/templates'],
@@ -38,7 +39,10 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   'open-mail': ['/public/queue'],
   // the checklist and what needs attention are read from the statistics, which count mail some seconds later
   statistics: ['/public/statistics', '/public/checklist', '/public/attention'],
-  queue: ['/public/queue', '/admin/queue', '/admin/actions', '/admin/emails'],
+  queue: ['/public/queue', '/admin/queue', '/admin/emails'],
+  actions: ['/admin/actions'],
+  reports: ['/admin/dmarc', '/admin/tls-reports'],
+  'suppression-reviews': ['/admin/suppression-reviews'],
   notices: ['/admin/notices'],
   nodes: ['/admin/nodes'],
   suspensions: ['/admin/suspensions', '/admin/shaping', '/admin/deliverability'],
@@ -48,6 +52,9 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
 const ENGAGEMENT = /"email\.(?:opened|clicked|complained|unsubscribed)"|"has_more":true/
 const RESULTS: readonly string[] = ['/public/campaigns', '/public/automations', '/public/statistics']
 const MIN_INTERVAL_MS = 1000
+/** What a person watches until it ends: a bar that moves once a second looks stuck. */
+const PROGRESS: readonly string[] = ['imports', 'suppression-reviews', 'actions']
+const PROGRESS_INTERVAL_MS = 250
 const RECONNECT_MS = 5000
 
 export type Connection = 'connecting' | 'live' | 'lost'
@@ -71,13 +78,30 @@ export function pathsOfChange(topic: string, data: string): readonly string[] {
 }
 
 interface Invalidator {
-  paths(changed: readonly string[]): void
+  add(topic: string, paths: readonly string[]): void
   all(): void
   stop(): void
 }
 
-/** Collects paths, and invalidates at most once a second. */
+interface PathCollector {
+  add(paths: readonly string[]): void
+  stop(): void
+}
+
 function createInvalidator(client: QueryClient): Invalidator {
+  const [progress, others] = [createCollector(client, PROGRESS_INTERVAL_MS), createCollector(client, MIN_INTERVAL_MS)]
+  return {
+    add: (topic, paths) => (PROGRESS.includes(topic) ? progress : others).add(paths),
+    all: () => void invalidate(client, () => true),
+    stop: () => {
+      progress.stop()
+      others.stop()
+    },
+  }
+}
+
+/** Collects paths, and invalidates them at most once in an interval. */
+function createCollector(client: QueryClient, minIntervalMs: number): PathCollector {
   const pending = new Set<string>()
   let timer: ReturnType<typeof setTimeout> | null = null
   let lastAt = 0
@@ -89,11 +113,10 @@ function createInvalidator(client: QueryClient): Invalidator {
     void invalidatePaths(client, paths)
   }
   return {
-    paths: (changed) => {
-      for (const path of changed) pending.add(path)
-      timer ??= setTimeout(run, Math.max(0, lastAt + MIN_INTERVAL_MS - Date.now()))
+    add: (paths) => {
+      for (const path of paths) pending.add(path)
+      timer ??= setTimeout(run, Math.max(0, lastAt + minIntervalMs - Date.now()))
     },
-    all: () => void invalidate(client, () => true),
     stop: () => {
       if (timer !== null) clearTimeout(timer)
     },
@@ -117,7 +140,9 @@ function follow(url: string, invalidator: Invalidator, report: (connection: Conn
       report('lost')
     })
     for (const topic of Object.keys(PATHS))
-      source.addEventListener(topic, ({ data }: MessageEvent<string>) => invalidator.paths(pathsOfChange(topic, data)))
+      source.addEventListener(topic, ({ data }: MessageEvent<string>) =>
+        invalidator.add(topic, pathsOfChange(topic, data)),
+      )
     source.addEventListener('error', () => {
       report('lost')
       // the browser gives up after an answer that is not a stream, such as 503

@@ -947,6 +947,37 @@ export type AdminListSourcesAnswer = {
   }[]
 }
 
+export type AdminListSuppressionReviewsAnswer = {
+  /** true if the request was carried out */
+  readonly success: true
+  /** the result in words, for people */
+  readonly message: string
+  /** the result */
+  readonly data: {
+    /** the newest first */
+    readonly reviews: readonly SuppressionReviewProgress[]
+    /** the number of this page, from 1 */
+    readonly page: number
+    /** how many a page has at most */
+    readonly limit: number
+    /** how many there are on all pages */
+    readonly total: number
+    /** how many pages there are */
+    readonly totalPages: number
+    /** the same numbers in another form */
+    readonly meta: PageMeta
+    /** only after a request with `cursor`: the cursor of the next page; null after the last one */
+    readonly next_cursor?: string | null
+  }
+  /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
+  readonly warnings?: readonly {
+    /** the field, such as to.1.email; empty for the request as a whole */
+    readonly path: string
+    /** the result in words, for people */
+    readonly message: string
+  }[]
+}
+
 export type AdminListSuspensionsAnswer = {
   /** true if the request was carried out */
   readonly success: true
@@ -2034,7 +2065,11 @@ export type ChangeApiKeyBody = {
   readonly name?: string
   /** the networks it may be used from, in CIDR notation, such as 192.0.2.0/24; empty: everywhere */
   readonly allowed_networks?: readonly string[]
-  /** true: also if the key of this request then may not be used from here any more */
+  /** all scopes that the Admin key then has */
+  readonly scopes?: readonly ("contacts:read" | "contacts:write" | "audiences:manage" | "emails:read" | "emails:manage" | "automations:read" | "automations:write" | "automations:trigger" | "domains:manage" | "api-keys:create" | "api-keys:manage" | "webhooks:manage" | "inbound:manage" | "suppressions:manage" | "accounts:manage" | "campaigns:manage" | "audit:read" | "privacy:manage" | "statistics:read" | "tracking:manage")[]
+  /** when it ends, in the future; null: it is valid until it is revoked */
+  readonly expires_at?: string | null
+  /** true: also if the key of this request then cannot be used from here, or to manage keys */
   readonly force?: boolean
 }
 
@@ -8219,16 +8254,20 @@ export type SuppressionReview = {
     readonly state: "waiting" | "running" | "done"
     /** whether the entries are removed from the suppression list */
     readonly lift: boolean
+    /** the operator, as far as known; null: requested by an earlier version */
+    readonly requested_by: string | null
+    /** entries of the list to check, counted at the beginning; null: not counted yet */
+    readonly total: number | null
     /** entries of the list that were checked so far */
     readonly checked: number
     /** entries that would not be made today; with `lift` those that were removed */
     readonly count: number
-    /** the first 1000 of them */
-    readonly entries: readonly WrongSuppression[]
     /** when it was requested */
     readonly requested_at: string
     /** null: it has not ended */
     readonly ended_at: string | null
+    /** the first 1000 of the wrong entries */
+    readonly entries: readonly WrongSuppression[]
   }
   /** fields of the request that are unknown and were ignored; errors with Prefer: handling=strict */
   readonly warnings?: readonly {
@@ -8237,6 +8276,27 @@ export type SuppressionReview = {
     /** the result in words, for people */
     readonly message: string
   }[]
+}
+
+export type SuppressionReviewProgress = {
+  /** identifies it in other calls */
+  readonly id: string
+  /** waiting: no inbound process has begun; without one it waits for a day */
+  readonly state: "waiting" | "running" | "done"
+  /** whether the entries are removed from the suppression list */
+  readonly lift: boolean
+  /** the operator, as far as known; null: requested by an earlier version */
+  readonly requested_by: string | null
+  /** entries of the list to check, counted at the beginning; null: not counted yet */
+  readonly total: number | null
+  /** entries of the list that were checked so far */
+  readonly checked: number
+  /** entries that would not be made today; with `lift` those that were removed */
+  readonly count: number
+  /** when it was requested */
+  readonly requested_at: string
+  /** null: it has not ended */
+  readonly ended_at: string | null
 }
 
 export type Suspension = {
@@ -9277,7 +9337,9 @@ export const searchEmails: Endpoint<{
       readonly recipient?: string
       /** an address, or a domain */
       readonly sender?: string
-      /** a part of the subject; case does not matter */
+      /**
+       * a part of the subject; case does not matter. Of a campaign or automation as it was written, with its variables
+       */
       readonly subject?: string
       /** only messages with this tag */
       readonly tag?: string
@@ -10700,7 +10762,7 @@ export const getApiKey: Endpoint<{
   scope: 'workspace',
 }
 
-/** Change the name of an API key, or the networks that it may be used from. */
+/** Change the name, scopes or expiry of an API key, or the networks that it may be used from. */
 export const changeApiKey: Endpoint<{
     readonly params: {
       /** the uuid, or key_… */
@@ -12593,6 +12655,22 @@ export const adminReviewSuppressions: Endpoint<{
     readonly body?: AdminReviewSuppressionsBody
   }, SuppressionReview> = {
   method: 'POST',
+  path: '/api/v1/admin/suppression-reviews',
+  scope: 'operator',
+}
+
+/** List the reviews of suppressions of the last day, the newest first, without their entries. */
+export const adminListSuppressionReviews: Endpoint<{
+    readonly query?: {
+      /** the number of the page, from 1 */
+      readonly page?: number
+      /** how many entries a page has at most */
+      readonly limit?: number
+      /** instead of `page`: `next_cursor` of an earlier response with the same filter; empty for the first page */
+      readonly cursor?: string
+    }
+  }, AdminListSuppressionReviewsAnswer> = {
+  method: 'GET',
   path: '/api/v1/admin/suppression-reviews',
   scope: 'operator',
 }

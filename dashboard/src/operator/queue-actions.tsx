@@ -10,17 +10,12 @@ import { Loaded, PlainTable } from './loaded.tsx'
 import { describeFilter } from './queue-filter.ts'
 
 const MAX_SHOWN = 50
-/** No change reports the progress of an action; it is read again while one runs. */
-const PROGRESS_MS = 2000
 
-/** The last actions on the queue, with their progress. */
+/** The last actions of operators, with their progress, live. */
 export function QueueActions(): ReactNode {
   const { operator } = useTexts()
   const { queue: texts } = operator
-  const input = { query: { limit: MAX_SHOWN } }
-  const first = useApi(adminListActions, input)
-  const isRunning = first.data?.data.actions.some(({ state }) => state === 'running') ?? false
-  const query = useApi(adminListActions, input, isRunning ? { refreshMs: PROGRESS_MS } : {})
+  const query = useApi(adminListActions, { query: { limit: MAX_SHOWN } })
   const columns: readonly DataColumn<OperatorAction>[] = [
     { id: 'verb', header: texts.verb, cell: ({ verb }) => verb, width: '6rem' },
     {

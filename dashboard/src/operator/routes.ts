@@ -45,6 +45,16 @@ const reportRoutes = [
     path: '/held',
     component: lazyRouteComponent(() => import('./held-page.tsx'), 'HeldPage'),
   }),
+  createRoute({
+    ...parent,
+    path: '/reviews',
+    component: lazyRouteComponent(() => import('./reviews-page.tsx'), 'ReviewsPage'),
+  }),
+  createRoute({
+    ...parent,
+    path: '/reviews/$id',
+    component: lazyRouteComponent(() => import('./review-page.tsx'), 'ReviewPage'),
+  }),
   createRoute({ ...parent, path: '/tls', component: lazyRouteComponent(() => import('./tls-page.tsx'), 'TlsPage') }),
   createRoute({
     ...parent,

@@ -14,6 +14,7 @@ import {
   LayoutDashboard,
   LayoutTemplate,
   ListChecks,
+  ListRestart,
   Lock,
   MailSearch,
   Megaphone,
@@ -138,6 +139,7 @@ export const OPERATOR_NAVIGATION: readonly NavigationGroup[] = [
     items: [
       { path: '/reports', icon: FileText, label: ({ operator }) => operator.reports },
       { path: '/held', icon: ShieldAlert, label: ({ operator }) => operator.held },
+      { path: '/reviews', icon: ListRestart, label: ({ operator }) => operator.reviews },
       { path: '/tls', icon: Lock, label: ({ operator }) => operator.tls },
       { path: '/dmarc', icon: ShieldCheck, label: ({ operator }) => operator.dmarc },
     ],

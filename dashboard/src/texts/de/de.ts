@@ -22,6 +22,7 @@ import { administration } from './administration.ts'
 import { operator } from './operator.ts'
 import { shell } from './shell.ts'
 import { templates } from './templates.ts'
+import { suppressionReviews } from './suppression-reviews.ts'
 import { suppressions } from './suppressions.ts'
 import { ui } from './ui.ts'
 import { people } from './people.ts'
@@ -54,5 +55,6 @@ export const de: Texts = {
   contacts,
   imports,
   segments,
+  suppressionReviews,
   suppressions,
 }

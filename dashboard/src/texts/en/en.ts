@@ -28,6 +28,7 @@ import { operator } from './operator.ts'
 import { shell } from './shell.ts'
 import { people } from './people.ts'
 import { templates } from './templates.ts'
+import { suppressionReviews } from './suppression-reviews.ts'
 import { suppressions } from './suppressions.ts'
 
 export const en = {
@@ -57,6 +58,7 @@ export const en = {
   contacts,
   imports,
   segments,
+  suppressionReviews,
   suppressions,
 }
 

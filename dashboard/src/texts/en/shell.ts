@@ -77,6 +77,7 @@ export const shell = {
       reportGroup: 'Reports',
       reports: 'Bounces and complaints',
       held: 'Held suppressions',
+      reviews: 'Reviews of suppressions',
       tls: 'TLS reports',
       dmarc: 'DMARC reports',
       nodes: 'Nodes',
