@@ -109,6 +109,7 @@ describe('submission by SMTP', () => {
     assert.deepEqual(
       details.events.map(({ type }) => type),
       ['email.queued', 'email.sent', 'email.delivered'],
+      JSON.stringify(details),
     )
   })
 

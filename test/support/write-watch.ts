@@ -6,8 +6,15 @@ import type { Db } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 
 export interface WriteWatch {
-  /** Tables that were written to since the last call, and how many rows. */
-  written(): Promise<Readonly<Record<string, number>>>
+  /** What was written since the last call. */
+  written(): Promise<Writes>
+}
+
+export interface Writes {
+  /** Tables that were written to, and how many rows. */
+  readonly rows: Readonly<Record<string, number>>
+  /** Rows that existed were changed or deleted. */
+  readonly hasChanges: boolean
 }
 
 /**
@@ -16,13 +23,13 @@ export interface WriteWatch {
  * each process about itself. The table of changes follows what other tables record.
  */
 const WATCH = sql`
-  CREATE TABLE test_writes (name text NOT NULL);
+  CREATE TABLE test_writes (name text NOT NULL, operation text NOT NULL);
   CREATE FUNCTION note_test_write() RETURNS trigger LANGUAGE plpgsql AS $body$
   BEGIN
     IF TG_TABLE_NAME = 'nodes' AND TG_OP = 'INSERT' THEN RETURN NULL; END IF;
     IF TG_TABLE_NAME = 'api_keys' AND TG_OP = 'UPDATE' THEN RETURN NULL; END IF;
     IF TG_TABLE_NAME IN ('operator_notices', 'store_probe', 'node_processes', 'changes') THEN RETURN NULL; END IF;
-    INSERT INTO test_writes VALUES (TG_TABLE_NAME);
+    INSERT INTO test_writes VALUES (TG_TABLE_NAME, TG_OP);
     RETURN NULL;
   END $body$;
   DO $body$
@@ -49,10 +56,16 @@ export async function watchWrites(db: Db): Promise<WriteWatch> {
   await db.query(WATCH)
   return {
     written: async () => {
-      const { rows } = await db.query<{ name: string; n: number }>(
-        'WITH seen AS (DELETE FROM test_writes RETURNING name) SELECT name, count(*) AS n FROM seen GROUP BY name',
-      )
-      return Object.fromEntries(rows.map(({ name, n }) => [name, n]))
+      const { rows } = await db.query<{ name: string; n: number; changed: boolean }>(sql`
+        WITH seen AS (DELETE FROM test_writes RETURNING name, operation)
+        SELECT name, count(*) AS n, bool_or(operation <> 'INSERT') AS changed
+        FROM seen
+        GROUP BY name
+      `)
+      return {
+        rows: Object.fromEntries(rows.map(({ name, n }) => [name, n])),
+        hasChanges: rows.some(({ changed }) => changed),
+      }
     },
   }
 }
