@@ -4,10 +4,9 @@
  * with the objects of A, which proves that the id was the reason for the refusal.
  */
 import { assert } from 'chai'
-import { sql } from '#src/stores/sql.ts'
 import { countAudited } from '#test/support/audit-count.ts'
 import { fieldsOf, keysOf } from '#test/support/schema-fields.ts'
-import { TENANT_CHILDREN } from '#test/support/tenant-children.ts'
+import { dumpTenant } from '#test/support/tenant-dump.ts'
 import {
   createTenantObjects,
   MARKER,
@@ -49,55 +48,6 @@ const SETTINGS = {
   OAUTH_PROVIDERS_FILE: 'test/support/oauth-providers.json',
 }
 
-const OF_PEOPLE = ['users', 'login_methods', 'user_sessions', 'password_resets', 'email_changes', 'pending_logins']
-const OF_OPERATION = ['nodes', 'node_processes', 'dkim_zone_records', ...OF_PEOPLE]
-/** Tables of the service itself, without a workspace. */
-const isOfService = (table: string): boolean =>
-  /^(?:acme|backups|certificate|lost_mail|migration)/.test(table) || OF_THE_SERVICE.has(table)
-const OF_THE_SERVICE = new Set([
-  'leases',
-  ...OF_OPERATION,
-  'restore_fence',
-  'store_probe',
-  'installation',
-  'installation_mode',
-  'live_checks',
-  'open_mail',
-  'body_storage',
-  'partition_rewrites',
-  'rewrite_notes',
-  'suspensions',
-  'receiver_hours',
-  'operator_actions',
-  'operator_notices',
-  'blocked_links',
-  'let_go',
-  'domain_sites',
-  'dry_runs',
-  'suppression_reviews',
-  'pending_logins',
-  'statistics_cursors',
-  'sandbox_inbox',
-  'egress_sources',
-  'egress_pools',
-  'egress_members',
-  'egress_days',
-  'egress_checks',
-  'report_cursor',
-  'learned_limits',
-  'sts_policies',
-  'tls_rules',
-  'tls_results',
-  'tls_reports',
-  'tls_report_arrivals',
-  'dmarc_report_arrivals',
-  'dmarc_source_names',
-  'received_tls_reports',
-  'queue_shares',
-  'tracking_hits',
-  'test_writes',
-])
-
 interface Request {
   readonly spec: AnyRoute
   readonly path: string
@@ -118,7 +68,7 @@ describe('tenant isolation', () => {
     other = await api.addTenant()
     mine = firstIds(await createTenantObjects(api, api, 'mine'))
     theirs = await createTenantObjects(api, other, MARKER)
-    unchanged = await dump(other.workspaceId)
+    unchanged = await dumpTenant(api.db, other.workspaceId)
     watch = await watchWrites(api.db)
   })
   after(() => api.stop())
@@ -146,37 +96,6 @@ describe('tenant isolation', () => {
       ...(body === undefined ? {} : { body }),
       ...(isFile ? { headers: { 'content-type': 'text/csv' } } : {}),
     })
-  }
-
-  /** For each table, or each of these, a digest of all rows of the workspace. */
-  async function dump(workspaceId: string, only?: readonly string[]): Promise<Readonly<Record<string, string>>> {
-    const { rows: tables } = await api.db.query<{ name: string; isOwned: boolean }>(sql`
-      SELECT c.relname AS name,
-        EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'workspace_id') AS "isOwned"
-      FROM pg_class c
-      WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
-    `)
-    const dumped: Record<string, string> = {}
-    for (const { name, isOwned } of tables) {
-      if (only?.includes(name) === false) continue
-      const condition = TENANT_CHILDREN[name] ?? (isOwned ? 'workspace_id = $1' : null)
-      if (condition === null) assert.ok(isOfService(name), `whose are the rows of ${name}?`)
-      else dumped[name] = await textOfRows(name, condition, workspaceId)
-    }
-    return dumped
-  }
-  /** A digest of the rows without `last_used_at`: the use of a key is not a change. */
-  async function textOfRows(name: string, condition: string, workspaceId: string): Promise<string> {
-    const {
-      rows: [row],
-    } = await api.db.query<{ text: string }>(
-      sql`
-        SELECT count(*) || ' rows ' || coalesce(md5(string_agg(t, '' ORDER BY t)), '') AS text
-        FROM (SELECT (to_jsonb(x) - 'last_used_at')::text AS t FROM ${name} x WHERE ${condition}) rows
-      `,
-      [workspaceId],
-    )
-    return row?.text ?? ''
   }
 
   for (const spec of KEYED) {
@@ -223,7 +142,7 @@ describe('tenant isolation', () => {
           }
         assert.ok(tried > 0)
         const { rows } = await watch.written()
-        assert.deepInclude(unchanged, await dump(other.workspaceId, Object.keys(rows)))
+        assert.deepInclude(unchanged, await dumpTenant(api.db, other.workspaceId, Object.keys(rows)))
       })
     })
   }
@@ -257,7 +176,7 @@ describe('tenant isolation', () => {
   }
 
   it('nothing of the other workspace has changed after all that', async () => {
-    assert.deepEqual(await dump(other.workspaceId), unchanged)
+    assert.deepEqual(await dumpTenant(api.db, other.workspaceId), unchanged)
   })
   it('an Idempotency-Key is unknown in another workspace', async () => {
     const body = ({ domain }: Tenant): object => ({ from: `me@${domain}`, to: 'a@b.example', subject: 's', body: 'x' })

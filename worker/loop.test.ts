@@ -1,0 +1,40 @@
+import { assert } from 'chai'
+import { pino } from 'pino'
+import { until } from '#test/support/until.ts'
+import { startLoop } from './loop.ts'
+
+const log = pino({ level: 'silent' })
+
+describe('a loop of the worker', () => {
+  it('pauses for a part of the interval first, and then for all of it, so that loops do not run together', async () => {
+    let count = 0
+    const round = (): Promise<boolean> => Promise.resolve(++count < 0)
+    const loop = startLoop(log, { name: 'hourly', everyMs: 3_600_000, round, firstPart: 1e-6 })
+    await until(() => count === 2)
+    await loop.stop()
+    assert.strictEqual(count, 2)
+  })
+
+  it('continues immediately while there is more to do, and after an error', async () => {
+    let count = 0
+    const round = (): Promise<boolean> => {
+      count++
+      return count === 3 ? Promise.reject(new Error('away')) : Promise.resolve(count < 10)
+    }
+    const loop = startLoop(log, { name: 'busy', everyMs: 20, round })
+    await until(() => count >= 10)
+    await loop.stop()
+  })
+
+  it('does not begin a round while it must not run', async () => {
+    let mayRun = false
+    let count = 0
+    const round = (): Promise<boolean> => Promise.resolve(++count < 0)
+    const loop = startLoop(log, { name: 'held', everyMs: 5, round, mayRun: () => mayRun })
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    assert.strictEqual(count, 0)
+    mayRun = true
+    await until(() => count > 0)
+    await loop.stop()
+  })
+})
