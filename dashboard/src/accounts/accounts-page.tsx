@@ -30,14 +30,14 @@ export function AccountsPage(): ReactNode {
   )
   const columns = useAccountColumns()
   const buttons = can('accounts:write') ? (
-    <div className="flex flex-wrap justify-center gap-2">
+    <>
       <Button icon={Mail} onClick={() => changeSearch({ connect: 'mailbox' })}>
         {accounts.connectMailbox}
       </Button>
       <Button variant="primary" icon={Server} onClick={() => changeSearch({ connect: 'smtp' })}>
         {accounts.connectSmtp}
       </Button>
-    </div>
+    </>
   ) : undefined
   const isEmpty = list.query.isSuccess && list.items.length === 0
   const close = (): void => changeSearch({ connect: undefined })

@@ -83,7 +83,7 @@ function useDomainColumns(): readonly DataColumn<Domain>[] {
       id: 'records',
       header: domains.recordsFound,
       cell: (row) => <RecordCount domain={row} />,
-      width: '12rem',
+      width: '9.5rem',
       priority: 2,
     },
     {
@@ -91,7 +91,7 @@ function useDomainColumns(): readonly DataColumn<Domain>[] {
       header: domains.lastChecked,
       cell: (row) => (row.last_checked_at === null ? domains.notChecked : <RelativeTime value={row.last_checked_at} />),
       sortValue: (row) => row.last_checked_at,
-      width: '11rem',
+      width: '9rem',
       priority: 2,
     },
     {

@@ -101,7 +101,7 @@ function useScheduledColumns(onChoose: ((chosen: Chosen) => void) | null): reado
     {
       id: 'at',
       header: messages.scheduledFor,
-      width: '13rem',
+      width: '12.5rem',
       cell: ({ scheduled_at: at }) => (
         <span className="font-medium">
           <DateTime value={at} />

@@ -42,7 +42,13 @@ export function QueueActions(): ReactNode {
     },
     { id: 'reason', header: operator.reason, cell: ({ reason }) => reason, width: '14%', priority: 3 },
     { id: 'by', header: texts.startedBy, cell: ({ by }) => by, width: '11rem', priority: 3 },
-    { id: 'began', header: texts.began, cell: (row) => <RelativeTime value={row.began_at} />, width: '9rem' },
+    {
+      id: 'began',
+      header: texts.began,
+      cell: (row) => <RelativeTime value={row.began_at} />,
+      width: '9rem',
+      priority: 2,
+    },
   ]
   return (
     <Loaded query={query}>

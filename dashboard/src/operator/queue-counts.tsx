@@ -38,14 +38,15 @@ export function QueueCounts(): ReactNode {
       cell: ({ count }) => <NumberText value={count} isExact />,
       sortValue: ({ count }) => count,
       align: 'right',
-      width: '8rem',
+      width: '6.5rem',
     },
     {
       id: 'oldest',
       header: texts.oldest,
       cell: (row) => <RelativeTime value={row.oldest_due_at} />,
       sortValue: (row) => row.oldest_due_at,
-      width: '11rem',
+      width: '9rem',
+      priority: 2,
     },
   ]
   return (

@@ -116,9 +116,9 @@ function useQueueColumns(): readonly DataColumn<OpenRecipient>[] {
       id: 'state',
       header: operator.state,
       cell: (row) => <MessageStatusBadge status={row.state} />,
-      width: '7.5rem',
+      width: '9rem',
     },
-    { id: 'due', header: texts.due, cell: (row) => <RelativeTime value={row.due_at} />, width: '8.5rem' },
+    { id: 'due', header: texts.due, cell: (row) => <RelativeTime value={row.due_at} />, width: '8.5rem', priority: 2 },
     { id: 'tries', header: texts.tries, cell: (row) => row.tries, width: '6rem', align: 'right', priority: 3 },
     {
       id: 'why',

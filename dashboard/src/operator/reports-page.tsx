@@ -46,22 +46,28 @@ export function ReportsPage(): ReactNode {
   )
 }
 
+/** A kind that a later version adds is shown by its name. */
+function useKindText(): (kind: string | null) => string {
+  const { kinds, notProcessed } = useTexts().administration.reports
+  return (kind) => (kind === null ? notProcessed : (Object.entries(kinds).find(([name]) => name === kind)?.[1] ?? kind))
+}
+
 function useReportColumns(): readonly DataColumn<ReceivedReport>[] {
   const { operator, administration } = useTexts()
   const { reports: texts } = administration
+  const kindText = useKindText()
   return [
     {
       id: 'received',
       header: texts.received,
       cell: (row) => <RelativeTime value={row.received_at} />,
       width: '9.5rem',
+      priority: 2,
     },
     {
       id: 'kind',
       header: texts.kind,
-      cell: ({ kind }) => (
-        <Badge tone={kind === 'complaint' ? 'danger' : 'warning'}>{kind ?? texts.notProcessed}</Badge>
-      ),
+      cell: ({ kind }) => <Badge tone={kind === 'complaint' ? 'danger' : 'warning'}>{kindText(kind)}</Badge>,
       width: '9rem',
     },
     { id: 'recipient', header: operator.recipient, cell: ({ recipient }) => recipient ?? '–' },
@@ -84,12 +90,13 @@ interface ReportSheetProps {
 function ReportSheet({ report, onClose }: ReportSheetProps): ReactNode {
   const { administration } = useTexts()
   const { reports: texts } = administration
+  const kindText = useKindText()
   const download = useDownload(adminGetReportRaw, ({ params }) => `${params.id}.eml`)
   return (
     <Sheet
       isOpen={report !== null}
       onOpenChange={(open) => !open && onClose()}
-      title={report?.kind ?? texts.notProcessed}
+      title={kindText(report?.kind ?? null)}
       footer={
         <Button
           icon={Download}

@@ -53,7 +53,6 @@ function useReviewColumns(): readonly DataColumn<SuppressionReviewProgress>[] {
       id: 'requested',
       header: texts.requested,
       cell: (row) => <RelativeTime value={row.requested_at} />,
-      width: '9.5rem',
     },
     { id: 'state', header: texts.state, cell: ({ state }) => <ReviewState state={state} />, width: '7.5rem' },
     {
@@ -84,7 +83,7 @@ function useReviewColumns(): readonly DataColumn<SuppressionReviewProgress>[] {
       id: 'found',
       header: texts.found,
       cell: ({ count }) => <NumberText value={count} isExact />,
-      width: '7rem',
+      width: '5.5rem',
       align: 'right',
     },
   ]

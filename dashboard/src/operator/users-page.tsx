@@ -81,7 +81,7 @@ function useUserColumns(
           {user.is_operator && <Badge tone="accent">{texts.operator}</Badge>}
         </span>
       ),
-      width: '12rem',
+      width: '8.5rem',
     },
     {
       id: 'used',
@@ -93,8 +93,10 @@ function useUserColumns(
     {
       id: 'actions',
       header: operator.actions,
+      isHeaderHidden: true,
+      align: 'right',
       cell: (user) => <UserMenu user={user} ask={ask} onLink={onLink} />,
-      width: '6rem',
+      width: '3.75rem',
     },
   ]
 }

@@ -12,6 +12,7 @@ import { Callout } from '#dashboard/src/ui/callout.tsx'
 import { Card } from '#dashboard/src/ui/card.tsx'
 import { KeyValueList } from '#dashboard/src/ui/key-value-list.tsx'
 import { Meter } from '#dashboard/src/ui/meter.tsx'
+import { NumberText } from '#dashboard/src/ui/numbers.tsx'
 import { PageHeader } from '#dashboard/src/ui/page-header.tsx'
 import { DateTime } from '#dashboard/src/ui/times.tsx'
 import { Loaded } from './loaded.tsx'
@@ -139,7 +140,12 @@ function WorkspaceFacts({ workspace }: WorkspaceProps): ReactNode {
           value={quota.used}
           max={quota.limit ?? Math.max(quota.used, 1)}
           label={texts.used}
-          text={`${quota.used} / ${quota.limit ?? texts.unlimited}`}
+          text={
+            <>
+              <NumberText value={quota.used} isExact /> /{' '}
+              {quota.limit === null ? texts.unlimited : <NumberText value={quota.limit} isExact />}
+            </>
+          }
           tone={quota.limit === null ? 'neutral' : undefined}
         />
         <p className="text-sm text-muted">

@@ -128,7 +128,7 @@ function useRouteColumns(onDelete: ((route: InboundRoute) => void) | null): read
       priority: 3,
       cell: ({ priority }) => <NumberText value={priority} isExact />,
     },
-    { id: 'state', header: received.state, width: '10rem', cell: (route) => <RouteState route={route} /> },
+    { id: 'state', header: received.state, width: '8rem', cell: (route) => <RouteState route={route} /> },
     ...(onDelete === null ? [] : [menu]),
   ]
 }

@@ -55,6 +55,7 @@ function NoWorkspace(): ReactNode {
   return (
     <main id="content" className="mx-auto max-w-xl p-8">
       <EmptyState
+        isPage
         title={shell.noWorkspace}
         text={shell.noWorkspaceText}
         action={

@@ -8,6 +8,7 @@ export function NotFoundPage(): ReactNode {
   const { shell } = useTexts()
   return (
     <EmptyState
+      isPage
       icon={Compass}
       title={shell.pageNotFound}
       text={shell.pageNotFoundText}

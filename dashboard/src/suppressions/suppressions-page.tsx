@@ -152,7 +152,7 @@ function useColumns(): readonly DataColumn<Suppression>[] {
     {
       id: 'kind',
       header: texts.cause,
-      width: '11rem',
+      width: '9rem',
       cell: ({ kind }) => <StatusBadge tone={KIND_TONES[kind]}>{texts.kinds[kind]}</StatusBadge>,
     },
     { id: 'why', header: texts.why, priority: 3, width: '36%', cell: ({ reply, reason }) => reply?.text ?? reason },

@@ -46,7 +46,7 @@ export function useMemberColumns(): readonly DataColumn<Member>[] {
         </span>
       ),
     },
-    { id: 'role', header: texts.role, width: '9rem', cell: ({ role }) => texts.roles[role][0] },
+    { id: 'role', header: texts.role, width: '8rem', cell: ({ role }) => texts.roles[role][0] },
     {
       id: 'joined',
       header: texts.joined,
@@ -65,7 +65,7 @@ export function useMemberColumns(): readonly DataColumn<Member>[] {
       id: 'actions',
       header: texts.actions,
       isHeaderHidden: true,
-      width: '3.5rem',
+      width: '3.75rem',
       align: 'right',
       cell: (member) => <MemberActions member={member} />,
     },
@@ -128,7 +128,7 @@ export function useInvitationColumns(): readonly DataColumn<Invitation>[] {
   const texts = people.team
   return [
     { id: 'email', header: texts.email, cell: ({ email }) => email },
-    { id: 'role', header: texts.role, width: '9rem', cell: ({ role }) => texts.roles[role][0] },
+    { id: 'role', header: texts.role, width: '9rem', priority: 2, cell: ({ role }) => texts.roles[role][0] },
     {
       id: 'by',
       header: texts.invitedBy,
@@ -147,7 +147,7 @@ export function useInvitationColumns(): readonly DataColumn<Invitation>[] {
       id: 'actions',
       header: texts.actions,
       isHeaderHidden: true,
-      width: '8rem',
+      width: '9rem',
       align: 'right',
       cell: (invitation) => <RevokeButton invitation={invitation} />,
     },

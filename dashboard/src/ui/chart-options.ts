@@ -56,7 +56,11 @@ function buildSeries(props: TimeSeriesChartProps, element: HTMLElement): uPlot.S
   return [{}, ...(isStacked ? series.toReversed() : series)]
 }
 
-function buildAxes({ element, locale, formatValue }: ChartLook): uPlot.Axis[] {
+/** Between two labels of points that are days or longer: no label is a time of day. */
+const DAY_SECONDS = 86_400
+const DAY_STEPS = [1, 2, 3, 7, 14, 28, 91, 182, 364].map((days) => days * DAY_SECONDS)
+
+function buildAxes({ element, locale, formatValue }: ChartLook, step: number): uPlot.Axis[] {
   const text = readColor(element, 'text-faint')
   const line = readColor(element, 'border')
   const font = `12px ${getComputedStyle(element).fontFamily}`
@@ -70,6 +74,8 @@ function buildAxes({ element, locale, formatValue }: ChartLook): uPlot.Axis[] {
       ticks: { show: false },
       size: 28,
       space: 70,
+      // with a change of the clocks
+      ...(step >= DAY_SECONDS - 3600 ? { incrs: DAY_STEPS } : {}),
       values: (_, splits) =>
         splits.map((seconds) => {
           const date = new Date(seconds * 1000)
@@ -103,7 +109,7 @@ export function buildOptions(props: TimeSeriesChartProps, look: ChartLook): uPlo
       x: { time: true, range: (_, min, max) => (isStacked ? [min - step / 2, max + step / 2] : [min, max]) },
       y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] },
     },
-    axes: buildAxes(look),
+    axes: buildAxes(look, step),
     series: buildSeries(props, look.element),
     hooks: {
       setCursor: [

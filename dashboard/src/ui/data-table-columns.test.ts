@@ -22,6 +22,11 @@ describe('widths of columns', () => {
       [column(), column('8rem'), column('9rem', 2)],
       [undefined, 'min(8rem, 55.0cqw)', '9rem'],
     ],
+    [
+      'a column of buttons keeps its width',
+      [column(), column('8rem'), { ...column('4rem'), isHeaderHidden: true }],
+      [undefined, 'min(8rem, 55.0cqw)', '4rem'],
+    ],
     ['without a flexible column nothing shrinks', [column('8rem'), column('4rem')], ['8rem', '4rem']],
   ]
   for (const [what, columns, widths] of CASES) it(what, () => assert.deepEqual(columnWidths(columns), widths))

@@ -28,6 +28,7 @@ export interface DataColumn<Row> {
   sortValue?: ((row: Row) => string | number | null) | undefined
   /** The caller can sort by this column. */
   isSortable?: boolean | undefined
+  /** For a column of buttons: its width stays in a narrow table. */
   isHeaderHidden?: boolean | undefined
 }
 
@@ -64,18 +65,19 @@ const REM = /^([\d.]+)rem$/
 
 /**
  * The CSS width of each column. In a table too narrow for them, columns with a width in rem shrink in proportion, and
- * the first one has room for a name. Columns that a narrow table hides do not count.
+ * the first one has room for a name. Columns of buttons do not shrink: a button that is cut off cannot be pressed.
+ * Columns that a narrow table hides do not count.
  */
 export function columnWidths<Row>(columns: readonly DataColumn<Row>[]): (string | undefined)[] {
   const remOf = ({ width = '' }: DataColumn<Row>): number => Number(REM.exec(width)?.[1] ?? 0)
-  const shown = columns.filter(({ priority = 1 }) => priority === 1)
+  const shown = columns.filter(({ priority = 1, isHeaderHidden }) => priority === 1 && isHeaderHidden !== true)
   const total = shown.reduce((sum, column) => sum + remOf(column), 0)
   const canShrink = shown.some((column) => remOf(column) === 0)
   return columns.map((column) => {
     const rem = remOf(column)
     if (column === columns[0] && column.width?.endsWith('%') === true)
       return `max(${column.width}, min(${100 - FIXED_SHARE}cqw, ${NAME_REM}rem))`
-    if (!canShrink || rem === 0 || (column.priority ?? 1) !== 1) return column.width
+    if (!canShrink || rem === 0 || !shown.includes(column)) return column.width
     return `min(${column.width}, ${((rem / total) * FIXED_SHARE).toFixed(1)}cqw)`
   })
 }

@@ -10,11 +10,14 @@ export interface EmptyStateProps {
   text?: ReactNode
   action?: ReactNode
   docsHref?: string | undefined
+  /** It is the whole page, so its title is the heading. */
+  isPage?: boolean
 }
 
 /** A place without things yet: it teaches what belongs here. */
-export function EmptyState({ icon: Icon, title, text, action, docsHref }: EmptyStateProps) {
+export function EmptyState({ icon: Icon, title, text, action, docsHref, isPage = false }: EmptyStateProps) {
   const texts = useUiTexts()
+  const Title = isPage ? 'h1' : 'p'
   return (
     <div className="flex flex-col items-center px-6 py-12 text-center">
       {Icon !== undefined && (
@@ -22,7 +25,7 @@ export function EmptyState({ icon: Icon, title, text, action, docsHref }: EmptyS
           <Icon size={20} aria-hidden="true" />
         </span>
       )}
-      <p className="text-lg font-medium text-ink">{title}</p>
+      <Title className="text-lg font-medium text-ink">{title}</Title>
       {text !== undefined && <div className="mt-1 max-w-md text-balance text-muted">{text}</div>}
       {action !== undefined && <div className="mt-4 flex flex-wrap justify-center gap-2">{action}</div>}
       {docsHref !== undefined && (

@@ -37,7 +37,7 @@ export function SegmentedControl<Value extends string>(props: SegmentedControlPr
           aria-label={text}
           title={isIconOnly ? text : undefined}
           className={cx(
-            'inline-flex min-w-7 items-center justify-center gap-1.5 rounded-sm px-2.5 text-sm font-medium whitespace-nowrap text-muted transition-colors',
+            'inline-flex min-w-7 shrink-0 items-center justify-center gap-1.5 rounded-sm px-2.5 text-sm font-medium whitespace-nowrap text-muted transition-colors',
             'hover:text-ink focus-visible:outline-offset-[-2px] data-[state=checked]:bg-raised data-[state=checked]:text-ink data-[state=checked]:shadow-sm',
             size === 'sm' ? 'h-6 pointer-coarse:h-8' : 'h-7 pointer-coarse:h-10',
           )}

@@ -45,6 +45,7 @@ export const administration: Texts['administration'] = {
     server: 'Server',
     quoted: 'Zitierte Antwort',
     notProcessed: 'noch nicht verarbeitet',
+    kinds: { bounce: 'Bounce', complaint: 'Beschwerde', 'opt-out': 'Abmeldung' },
     raw: 'Bericht herunterladen',
     empty: 'Noch keine Berichte',
     emptyText:
@@ -191,7 +192,7 @@ export const administration: Texts['administration'] = {
     trustText: 'Nur, wenn Sie wissen, wem die Domain gehört: Der Arbeitsbereich kann dann von ihr senden.',
     domain: 'Absenderdomain',
     waiting: 'Wartende E-Mails',
-    audit: 'Audit-Log',
+    audit: 'Protokoll',
     empty: 'Keine Arbeitsbereiche',
   },
   users: {
@@ -239,7 +240,7 @@ export const administration: Texts['administration'] = {
     delete: 'Löschen',
     deleteTitle: (name) => `${name} löschen?`,
     deleteText:
-      'Alles, was über die Person gespeichert ist, wird gelöscht; das Audit-Log behält ihre Id. Das lässt sich nicht rückgängig machen.',
+      'Alles, was über die Person gespeichert ist, wird gelöscht; das Protokoll behält ihre Id. Das lässt sich nicht rückgängig machen.',
     invitations: 'Offene Einladungen von Operatoren',
     revoke: 'Widerrufen',
     revokeTitle: 'Einladung widerrufen?',
@@ -248,7 +249,7 @@ export const administration: Texts['administration'] = {
     firstOperator: 'Der Link für den ersten Operator',
   },
   audit: {
-    title: 'Audit-Log',
+    title: 'Protokoll',
     description: 'Wer was geändert hat, in allen Arbeitsbereichen und im Dienst.',
     time: 'Zeit',
     actor: 'Wer',

@@ -5,7 +5,7 @@ const recipients = (count: number): string => (count === 1 ? '1 Empfänger' : `$
 export const operator: Texts['operator'] = {
   notLoaded: 'Das konnte nicht geladen werden',
   reason: 'Grund',
-  reasonHint: 'Wird mit der Aktion und im Audit-Log gespeichert.',
+  reasonHint: 'Wird mit der Aktion und im Protokoll gespeichert.',
   since: 'Seit',
   until: 'Bis',
   untilHint: 'Leer: bis Sie fortsetzen.',

@@ -26,7 +26,7 @@ export const suppressions: Texts['suppressions'] = {
     hard_bounce: 'Hard Bounce',
     unsubscribe: 'Abgemeldet',
     unsubscribe_bulk: 'Von Massenmails abgemeldet',
-    manual: 'Von Hand eingetragen',
+    manual: 'Von Hand',
     import: 'Importiert',
   },
   meanings: {

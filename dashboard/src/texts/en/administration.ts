@@ -37,6 +37,7 @@ export const administration = {
     server: 'Server',
     quoted: 'Quoted reply',
     notProcessed: 'not processed yet',
+    kinds: { bounce: 'Bounce', complaint: 'Complaint', 'opt-out': 'Opt-out' },
     raw: 'Download the report',
     empty: 'No reports yet',
     emptyText:
