@@ -109,6 +109,7 @@ function build(out, script, ...args) {
   } catch (error) {
     if (existsSync(join(ROOT, 'node_modules')) || !/ERR_MODULE_NOT_FOUND/.test(String(error.stderr))) throw error
     install(ROOT, [])
+    addBuildTools()
     return run()
   }
 }
@@ -149,11 +150,32 @@ function checkCommands(out) {
   runNode(out, ['--input-type=module', '--eval', program])
 }
 
-/** Node from its npm package, whose checksum the lock file has. */
+/** npm leaves out the binaries of build tools that need a newer Node than the one it runs with. */
+function addBuildTools() {
+  const { packages } = readJson(join(ROOT, 'package-lock.json'))
+  const isForHere = ({ dev, optional, os = [], cpu = [], libc = ['glibc'] }) =>
+    dev && optional && os.includes('linux') && cpu.includes(process.arch) && libc.includes('glibc')
+  for (const [path, locked] of Object.entries(packages)) {
+    const folder = join(ROOT, path)
+    if (!isForHere(locked) || existsSync(folder)) continue
+    withPackage(path.slice('node_modules/'.length), (unpacked) => cpSync(unpacked, folder, { recursive: true }))
+  }
+}
+
+/** Node from its npm package. */
 function addRuntime(out) {
-  const name = `node-linux-${process.arch}`
+  withPackage(`node-linux-${process.arch}`, (unpacked) => {
+    mkdirSync(join(out, 'runtime'))
+    cpSync(join(unpacked, 'bin/node'), join(out, 'runtime/node'))
+    for (const file of readdirSync(unpacked).filter((one) => LICENCE.test(one)))
+      cpSync(join(unpacked, file), join(out, 'runtime', file))
+  })
+}
+
+/** Downloads a package, checks it against the lock file, and unpacks it for `use`. */
+function withPackage(name, use) {
   const { version, integrity } = readJson(join(ROOT, 'package-lock.json')).packages[`node_modules/${name}`]
-  const work = mkdtempSync(join(tmpdir(), 'mailstead-node-'))
+  const work = mkdtempSync(join(tmpdir(), 'mailstead-package-'))
   try {
     npm(work, ['pack', '--silent', `${name}@${version}`])
     const [archive] = readdirSync(work)
@@ -162,10 +184,7 @@ function addRuntime(out) {
       .digest('base64')
     if (integrity !== `sha512-${sum}`) throw new Error(`the checksum of ${archive} is not that of package-lock.json`)
     execFileSync('tar', ['-xzf', archive], { cwd: work })
-    mkdirSync(join(out, 'runtime'))
-    cpSync(join(work, 'package/bin/node'), join(out, 'runtime/node'))
-    for (const file of readdirSync(join(work, 'package')).filter((one) => LICENCE.test(one)))
-      cpSync(join(work, 'package', file), join(out, 'runtime', file))
+    use(join(work, 'package'))
   } finally {
     rmSync(work, { recursive: true })
   }
