@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { runActions } from '#bin/cli/actions.ts'
 import type { CliActions, CommandCall, CommandIo } from '#bin/cli/call.ts'
 import { withContext } from '#bin/cli/context.ts'
-import { tableText } from '#bin/terminal/terminal-text.ts'
+import { lineText, tableText } from '#bin/terminal/terminal-text.ts'
 import { timeText } from '#src/platform/time-text.ts'
 import { isPublicName } from '#config/load.ts'
 import {
@@ -25,11 +25,17 @@ const SWITCH_ON = 'Set ACME_CHALLENGE: see the guide "Certificates".'
 
 function describe(certificates: readonly CertificateStatus[]): string {
   if (certificates.length === 0) return 'There is none. Processes report what they need when they start.'
-  const rows = certificates.flatMap(({ name, otherNames, use, state, expiresAt, dueAt, lastError }) => [
-    [[name, ...otherNames].join(' '), use, state, expiresAt === null ? '' : timeText(expiresAt), timeText(dueAt)],
-    ...(lastError === null ? [] : [[`  → ${lastError}`, '', '', '', '']]),
+  const rows = certificates.map(({ name, otherNames, use, state, expiresAt, dueAt }) => [
+    [name, ...otherNames].join(' '),
+    use,
+    state,
+    expiresAt === null ? '' : timeText(expiresAt),
+    timeText(dueAt),
   ])
-  return tableText(['NAME', 'USE', 'STATE', 'EXPIRES', 'NEXT REQUEST'], rows)
+  const [head, ...lines] = tableText(['NAME', 'USE', 'STATE', 'EXPIRES', 'NEXT REQUEST'], rows).split('\n')
+  // a reason is longer than any column
+  const reasons = certificates.map(({ lastError }) => (lastError === null ? [] : [`  → ${lineText(lastError)}`]))
+  return [head, ...lines.flatMap((line, index) => [line, ...(reasons[index] ?? [])])].join('\n')
 }
 
 function certificateJson(one: CertificateStatus): object {
