@@ -3,8 +3,8 @@
  * takes most of the CPU of its start and 20 to 45 MB of memory. Prints the path of the program.
  *
  * The bundle is in `bundle/<digest>/`, named by a digest of all sources. It is current if it exists. It is written to
- * another folder and renamed when it is complete: an interrupted build leaves nothing that anyone uses, and of two at the
- * same time one wins. A build removes the bundles that no process uses (bin/supervisor/bundle-users.ts).
+ * another folder and renamed when it is complete: an interrupted build leaves nothing that anyone uses, and of two at
+ * the same time one wins. A build removes the bundles that no process uses (bin/supervisor/bundle-users.ts).
  *
  * The bundled code is not minified. Paths that a module makes from its own place (`import.meta`) are those of the
  * source. A thread's module, `new URL('./name.ts', import.meta.url)`, is in the bundle too. Other commands and

@@ -39,7 +39,7 @@ describe('the users of a bundle', () => {
     utimesSync(path, time, time)
   }
 
-  it('keep it, also a role that outlives its supervisor, and nothing else keeps it when a newer one was built', async () => {
+  it('keep it, also a role that outlives its supervisor; without them it goes with the next build', async () => {
     const [supervisor, orphan] = [await role(), await role()]
     for (const child of [supervisor, orphan]) assert.isTrue(noteUser(bundle('old'), child.pid))
     removeUnusedBundles(folder, bundle('new'))

@@ -1,13 +1,13 @@
 /**
  * Which processes use a bundle of the program (bin/build.mjs), and the removal of bundles that none uses. A process
- * loads code and starts roles from its bundle until it ends, so a supervisor notes itself and each of its roles as users:
- * one empty file in the bundle for each process, named by its identity.
+ * loads code and starts roles from its bundle until it ends, so a supervisor notes itself and each of its roles as
+ * users: one empty file in the bundle for each process, named by its identity.
  *
  * A dead process is no user, so one that is killed leaves nothing that stays. Whether a process in another container or
- * on another machine lives cannot be seen here: its note counts while it was renewed within three days. So does a bundle
- * without any note, which someone built by hand. Several processes may do all this at the same time: a removal is noted
- * before it looks for users, and a user looks for removals after it has noted itself. If both see each other, the
- * removal does nothing, and the user builds the bundle again, or finds it.
+ * on another machine lives cannot be seen here: its note counts while it was renewed within three days. So does a
+ * bundle without any note, which someone built by hand. Several processes may do all this at the same time: a removal
+ * is noted before it looks for users, and a user looks for removals after it has noted itself. If both see each other,
+ * the removal does nothing, and the user builds the bundle again, or finds it.
  */
 import { randomUUID } from 'node:crypto'
 import {

@@ -77,7 +77,7 @@ describe('the bundle of the program', () => {
       return file
     }
 
-    it('is replaced by the sources when it cannot be built, and the reason and the next step are reported', async () => {
+    it('is replaced by the sources when it cannot be built, which is reported with what to do', async () => {
       for (const [text, reason] of [
         ['import "rolldown-is-missing"', /Cannot find package 'rolldown-is-missing'/],
         ['throw new Error("ENOSPC: no space left on device, write")', /no space left on device/],

@@ -4,8 +4,8 @@
  * each role would compile it after an installation, all at the same time, and keep the memory.
  *
  * A package contains the bundle and not the program that makes it. Without a bundle the roles run from their sources,
- * more slowly, so a failure is reported and does not stop the start. Errors of the code are ignored here: the roles load
- * the same code and report them.
+ * more slowly, so a failure is reported and does not stop the start. Errors of the code are ignored here: the roles
+ * load the same code and report them.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
