@@ -1,6 +1,10 @@
-/** Starts and stops the processes of Mailstead under measurement, each with the title of its role and a number. */
+/**
+ * Starts and stops the processes of Mailstead under measurement, each with the title of its role and a number. They run
+ * from the bundle, with the options and the environment that `npm start` gives them.
+ */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { prepareProgram } from '#bin/supervisor/program-bundle.ts'
 import type { ProcessManager, StartedProcess } from './process-manager.ts'
 import { waitUntil } from './wait.ts'
 
@@ -16,6 +20,14 @@ const ARGS: Readonly<Record<ProcessName, readonly string[]>> = {
   worker: ['worker'],
 }
 
+/** As in bin/mailstead. */
+const YOUNG_MB: Readonly<Partial<Record<ProcessName, number>>> = { api: 16 }
+const DEFAULT_YOUNG_MB = 8
+const ENVIRONMENT = { MALLOC_ARENA_MAX: '2', NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node') }
+
+/** Built once for the whole run. */
+let bundled: ReturnType<typeof prepareProgram> | null = null
+
 interface ProcessStart {
   readonly manager: ProcessManager
   /** By the titles of `processesOf`. */
@@ -29,9 +41,23 @@ export async function startProcesses(
   names: readonly ProcessName[],
   { manager, running, port, envOf }: ProcessStart,
 ): Promise<void> {
+  bundled ??= prepareProgram()
+  const { program, failure } = await bundled
+  if (failure !== null) process.stderr.write(`${failure}\n`)
   for (const name of names)
     for (const [title, args] of processesOf(name)) {
-      const started = await manager.start({ name: title, file: PROGRAM, args, cwd: ROOT, env: envOf(name) })
+      const started = await manager.start({
+        name: title,
+        file: process.execPath,
+        args: [
+          `--max-semi-space-size=${YOUNG_MB[name] ?? DEFAULT_YOUNG_MB}`,
+          '--no-allocation-site-pretenuring',
+          join(ROOT, program),
+          ...args,
+        ],
+        cwd: ROOT,
+        env: { ...ENVIRONMENT, ...envOf(name) },
+      })
       running.set(title, started)
       if (name === 'api') await waitUntil('the API being ready', () => isReady(port), started)
     }
