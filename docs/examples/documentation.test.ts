@@ -23,6 +23,8 @@ const RUNS = 2
 /** For output that appears a moment later, such as mail on its way. */
 const PATIENCE_MS = 20_000
 const COMMAND_MS = 60_000
+/** A page has up to twenty examples, and each start of the program takes seconds on a busy machine. */
+const PAGE_MS = 600_000
 
 const PORTS = ['HTTP', 'SUBMISSION', 'SUBMISSION_TLS', 'SUBMISSION_ALT', 'INBOUND', 'SANDBOX_DNS', 'SANDBOX_SMTP']
 
@@ -121,6 +123,7 @@ describe('the examples of the documentation', () => {
     it(`${page} declares its examples`, () => assert.deepEqual(findUndeclared(markdown), []))
     if (examples.length === 0) continue
     it(`${page} runs as printed, twice`, async function () {
+      this.timeout(PAGE_MS)
       if (MISSING.some((name) => markdown.includes(`${name} `))) this.skip() // the program is not installed here
       const folder = openSession()
       await runShell(folder, 'eval "$(bin/mailstead env)"')
