@@ -38,17 +38,15 @@ export function createInstallationMetrics(ctx: MetricsContext): () => Promise<Me
   }
 }
 
-/** Without the expiry of certificates. */
+/** Without the expiry of certificates. One query after the other: together, each would hold a connection of its own. */
 export async function readInstallationMetrics(ctx: MetricsContext): Promise<MetricSnapshot> {
-  const [warmUp, blocklisted, checks, domains, accounts, nodes, certificates] = await Promise.all([
-    readWarmUp(ctx),
-    readBlocklisted(ctx),
-    readChecks(ctx),
-    readDomains(ctx),
-    readAccounts(ctx),
-    readNodes(ctx),
-    listCertificates(ctx.db),
-  ])
+  const warmUp = await readWarmUp(ctx)
+  const blocklisted = await readBlocklisted(ctx)
+  const checks = await readChecks(ctx)
+  const domains = await readDomains(ctx)
+  const accounts = await readAccounts(ctx)
+  const nodes = await readNodes(ctx)
+  const certificates = await listCertificates(ctx.db)
   return {
     mailstead_source_warm_up_room: warmUp,
     mailstead_source_blocklisted: blocklisted,

@@ -22,8 +22,7 @@ const MAX_DOMAINS = 100
 const NAMED = 5
 
 export async function findKeyNotices(ctx: NoticeContext): Promise<NewNotice[]> {
-  const found = await Promise.all([unpublished(ctx), unseen(ctx), undelegated(ctx), byHand(ctx)])
-  return found.flat()
+  return [...(await unpublished(ctx)), ...(await unseen(ctx)), ...(await undelegated(ctx)), ...(await byHand(ctx))]
 }
 
 async function unpublished({ db, config, clock }: NoticeContext): Promise<NewNotice[]> {

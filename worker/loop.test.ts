@@ -6,15 +6,6 @@ import { startLoop } from './loop.ts'
 const log = pino({ level: 'silent' })
 
 describe('a loop of the worker', () => {
-  it('pauses for a part of the interval first, and then for all of it, so that loops do not run together', async () => {
-    let count = 0
-    const round = (): Promise<boolean> => Promise.resolve(++count < 0)
-    const loop = startLoop(log, { name: 'hourly', everyMs: 3_600_000, round, firstPart: 1e-6 })
-    await until(() => count === 2)
-    await loop.stop()
-    assert.strictEqual(count, 2)
-  })
-
   it('continues immediately while there is more to do, and after an error', async () => {
     let count = 0
     const round = (): Promise<boolean> => {

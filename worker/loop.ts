@@ -2,9 +2,6 @@
  * A loop of the worker: runs a round, waits for the interval, and repeats. Rounds of one loop never overlap, and a
  * round that fails is logged and repeated after the interval, or later if it fails again and again. `stop` waits for
  * the current round.
- *
- * All loops start at the same moment, and many have the same interval: they would run together ever after, and each
- * would hold a connection to PostgreSQL of its own. So the first pause is a random part of the interval.
  */
 import type { Config } from '#config/load.ts'
 import { createDebouncedRunner } from '#src/concurrency/debounced-runner.ts'
@@ -42,28 +39,21 @@ export interface LoopStart {
   readonly round: Round
   /** While this is false, no round begins. */
   readonly mayRun?: () => boolean
-  /** From 0 to 1: the part of the interval that the first pause takes. */
-  readonly firstPart?: number
 }
 
-export function startLoop(log: Log, row: LoopStart): Loop {
-  const { name, everyMs, round, mayRun = () => true, firstPart = Math.random() } = row
+export function startLoop(log: Log, { name, everyMs, round, mayRun = () => true }: LoopStart): Loop {
   const backoff = createFailureBackoff(log, {
     message: 'worker loop failed; it is retried',
     fields: { loop: name },
     firstMs: everyMs,
     longestMs: Math.max(everyMs, LONGEST_PAUSE_MS),
   })
-  let nextPauseMs = everyMs * firstPart
   const runOnce = async (): Promise<number> => {
     if (!mayRun()) return Math.min(everyMs, CLOSED_MS)
     try {
       const isMore = await round()
       backoff.succeeded()
-      if (isMore) return 0
-      const pauseMs = nextPauseMs
-      nextPauseMs = everyMs
-      return pauseMs
+      return isMore ? 0 : everyMs
     } catch (error) {
       return backoff.failed(error)
     }

@@ -27,9 +27,11 @@ const MONTH_MS = 30 * DAY_MS
 export function createNoticeRound(ctx: Context): Round {
   const ofSettings = noticesOfSettings(ctx)
   return async () => {
-    const found = await Promise.all([...SOURCES.map((read) => read(ctx.db)), findKeyNotices(ctx)])
-    for (const notices of [...found, ofSettings, await noticesOfRetention(ctx)])
-      await raiseNotices(ctx.db, 'stands', notices)
+    // one query after the other: together, each would hold a connection of its own
+    for (const read of SOURCES) await raiseNotices(ctx.db, 'stands', await read(ctx.db))
+    await raiseNotices(ctx.db, 'stands', await findKeyNotices(ctx))
+    await raiseNotices(ctx.db, 'stands', ofSettings)
+    await raiseNotices(ctx.db, 'stands', await noticesOfRetention(ctx))
     await clearOldNotices(ctx.db, new Date(ctx.clock.now()))
     return false
   }

@@ -29,31 +29,28 @@ export function createQueueMetricsRound(ctx: Context): Round {
   return async () => {
     if (!(await claimQueueReport(ctx.redis, EVERY_MS))) return false
     await endSilentProcesses(ctx)
-    const [queues, installation] = await Promise.all([readQueueMetrics(ctx), readInstallation()])
-    await publishQueueMetrics(ctx.redis, { ...queues, ...installation })
+    await publishQueueMetrics(ctx.redis, { ...(await readQueueMetrics(ctx)), ...(await readInstallation()) })
     return false
   }
 }
 
+/** One query after the other: together, each would hold a connection of its own. */
 export async function readQueueMetrics({
   config,
   db,
   redis,
 }: Pick<Context, 'config' | 'db' | 'redis'>): Promise<MetricSnapshot> {
-  const [depth, oldest, suspensions, webhooks, reports, held, notices, campaigns, automations, findings, overdue] =
-    await Promise.all([
-      readDepth(redis),
-      readOldest(db),
-      listSuspensions(db),
-      readWebhooks(db),
-      readReports(db),
-      countPending(db),
-      countNotices(db),
-      readCampaigns(db),
-      readAutomations(db),
-      countLiveFindings(db),
-      readOverdue(db, defaultPeriods(config), db.clock.now()),
-    ])
+  const depth = await readDepth(redis)
+  const oldest = await readOldest(db)
+  const suspensions = await listSuspensions(db)
+  const webhooks = await readWebhooks(db)
+  const reports = await readReports(db)
+  const held = await countPending(db)
+  const notices = await countNotices(db)
+  const campaigns = await readCampaigns(db)
+  const automations = await readAutomations(db)
+  const findings = await countLiveFindings(db)
+  const overdue = await readOverdue(db, defaultPeriods(config), db.clock.now())
   return {
     mailstead_queue_depth: depth,
     mailstead_queue_oldest_seconds: oldest,
