@@ -107,8 +107,10 @@ describe('lists by cursor', function () {
       it('has the same items as by page number, at limits 1 to 3', async () => {
         const all = (await list(one, { limit: ALL })).items
         assert.isAtLeast(all.length, 4, 'too few to test pages')
-        for (const limit of [1, 2, 3]) assert.deepEqual(await readByCursor(one, limit), all)
-        if (one.hasNoNumbers !== true) assert.deepEqual(await readByNumber(one, 2), all)
+        for (const limit of [1, 2, 3]) {
+          assert.deepEqual(await readByCursor(one, limit), all)
+          if (one.hasNoNumbers !== true) assert.deepEqual(await readByNumber(one, limit), all)
+        }
       })
       it('has exact totals and numbers of pages', async () => {
         if (one.hasNoNumbers === true) return

@@ -15,7 +15,16 @@ import { envelope, pagedList } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { changeApiKey } from './change-api-key.ts'
 import { checkExpiry, keyExpiry, keyName, networkList, scopeList } from './key-fields.ts'
-import { KEY_ACCESS, keyById, keyIdOf, keyResponse, keySchema, NO_KEY, presentKey, refuseRotation } from './key-view.ts'
+import {
+  KEY_ACCESS,
+  keyById,
+  keyIdOf,
+  keyResponse,
+  keySchema,
+  NO_KEY,
+  presentKey,
+  refuseKeyChange,
+} from './key-view.ts'
 
 const DAY_SECONDS = 24 * 3600
 const MAX_OVERLAP_SECONDS = 30 * DAY_SECONDS
@@ -97,7 +106,7 @@ const rotate = route({
       overlapSeconds: body.overlap_seconds ?? DAY_SECONDS,
       nowMs: ctx.clock.now(),
     })
-    if (rotated.kind !== 'rotated') return refuseRotation(rotated)
+    if (rotated.kind !== 'rotated') return refuseKeyChange(rotated)
     const key = await findManagedKey(ctx.db, caller.workspaceId, id)
     if (key === null) return NO_KEY
     const data = { api_key: presentKey(key, caller.keyId, ctx.clock.now()), secret_key: rotated.secretKey }

@@ -8,7 +8,7 @@ import { changeKey, findManagedKey, type ChangeKeyResult } from '#src/auth/manag
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { route } from '#api/http/route.ts'
 import { checkExpiry, keyExpiry, keyName, networkList, scopeList } from './key-fields.ts'
-import { KEY_ACCESS, keyById, keyIdOf, keyResponse, NO_KEY, presentKey, refuseRotation } from './key-view.ts'
+import { KEY_ACCESS, keyById, keyIdOf, keyResponse, NO_KEY, presentKey, refuseKeyChange } from './key-view.ts'
 
 const LOCKS_ITSELF_OUT = refuse(
   'CONFLICT',
@@ -94,5 +94,5 @@ function checkOwnAccess(
 
 function refuseChange(result: Exclude<ChangeKeyResult, { kind: 'changed' }>): Refusal {
   if (result.kind === 'may-not-extend') return MAY_NOT_EXTEND
-  return result.kind === 'no-scopes' ? NO_SCOPES : refuseRotation(result)
+  return result.kind === 'no-scopes' ? NO_SCOPES : refuseKeyChange(result)
 }

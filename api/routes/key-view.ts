@@ -68,7 +68,7 @@ export function presentKey(key: ManagedKey, callerId: string | null, nowMs: numb
 }
 
 /** Of a rotation, and of any other change. */
-export function refuseRotation(result: Exclude<RotateResult, { kind: 'rotated' }>): Refusal {
+export function refuseKeyChange(result: Exclude<RotateResult, { kind: 'rotated' }>): Refusal {
   if (result.kind === 'not-found') return NO_KEY
   if (result.kind === 'ended') return refuse('CONFLICT', 'The API key is revoked or has expired. Create a new one.')
   if (result.kind === 'too-many-secrets')

@@ -83,7 +83,7 @@ function mayRemove(bundle: string): boolean {
 
 /** @returns the file; null if it cannot be written */
 function writeNote(bundle: string, kind: Kind, identity: string): string | null {
-  const file = join(bundle, NOTES, [kind, thisPlace(), ...identity.split(' ')].join('_'))
+  const file = join(bundle, NOTES, [kind, processNamespace(), ...identity.split(' ')].join('_'))
   try {
     writeFileSync(file, '')
     return file
@@ -106,8 +106,8 @@ function listNotes(bundle: string): readonly string[] {
 
 /** Whether the process of the note lives, as far as it can be seen here. */
 function isLive(bundle: string, name: string): boolean {
-  const [, place = '', ...identity] = name.split('_')
-  return place === thisPlace() ? isAlive(identity.join(' ')) : isRecent(join(bundle, NOTES, name))
+  const [, namespace = '', ...identity] = name.split('_')
+  return namespace === processNamespace() ? isAlive(identity.join(' ')) : isRecent(join(bundle, NOTES, name))
 }
 
 function isRecent(path: string): boolean {
@@ -115,7 +115,7 @@ function isRecent(path: string): boolean {
 }
 
 /** Where the ids of processes have one meaning: this start of the machine, and the namespace of this process. */
-function thisPlace(): string {
+function processNamespace(): string {
   try {
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').slice(0, 8)
     return `${boot}-${readlinkSync('/proc/self/ns/pid').replaceAll(/\D/g, '')}`

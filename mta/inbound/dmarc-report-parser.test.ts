@@ -100,13 +100,14 @@ describe('mail with DMARC reports', () => {
   const lying = Buffer.from(zipSync({ 'a.xml': bomb }))
   // the size that the central directory declares
   lying.writeUInt32LE(100, lying.lastIndexOf(Buffer.from('PK\u0001\u0002')) + 24)
+  // nothing of it depends on the day: compressed bytes of another report may look like an element
+  const inner = zipSync({ 'a.xml': Buffer.from('<feedback></feedback>') }, { mtime: '2026-01-01T00:00:00Z' })
   const rejected: readonly (readonly [string, Uint8Array, RegExp])[] = [
     ['a gzip bomb', gzipSync(bomb), /too large/],
     ['a zip bomb', zipSync({ 'a.xml': bomb }), /too large/],
     ['a zip that lies about its size', lying, /truncated|no feedback|decompression/],
     ['a zip without XML', zipSync({ 'a.exe': Buffer.from('MZ') }), /decompression failed/],
-    // the bytes of its XML depend on the day, and may look like an element or a declaration
-    ['a zip in a zip', zipSync({ 'a.xml': zipSync({ 'a.xml': Buffer.from(XML) }) }), /no feedback|root element|a DTD/],
+    ['a zip in a zip', zipSync({ 'a.xml': inner }), /no feedback/],
     ['a damaged gzip', gzipSync(XML).subarray(0, 40), /decompression failed/],
     ['a damaged zip', zipSync({ 'a.xml': Buffer.from(XML) }).subarray(0, 60), /decompression failed/],
     ['a picture', Buffer.from('\u0089PNG\r\n'), /no part/],
