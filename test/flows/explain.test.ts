@@ -122,9 +122,16 @@ describe('explain', () => {
       Array.from({ length: 60 }, (_, i) => testbed.send({ to: `n${i}@slow.example`, tier: 'normal' })),
     )
     const last = crowd.at(-1) ?? ''
-    const site = await heldBy(last, 'site limit')
+    let site = await heldBy(last, 'site limit')
     assert.strictEqual(site.rule, '10 connections at once to any receiver')
-    assert.match(site.says, /^8 connections to .*slow\.example in use, \d+ waiting for one$/)
+    // they open one after the other, and the mail is held from the first one on
+    await until(
+      async () => {
+        site = await heldBy(last, 'site limit')
+        return /^8 connections to .*slow\.example in use, \d+ waiting for one$/.test(site.says)
+      },
+      () => site.says,
+    )
     const bulk = await testbed.send({ to: 'b@slow.example', tier: 'bulk' })
     const tier = await heldBy(bulk, 'tier')
     assert.match(tier.says, /\d+ normal/)
