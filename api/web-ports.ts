@@ -93,13 +93,14 @@ export async function listenOnWebPorts(
   handlers: Handlers,
   certificates: WebCertificates | null,
 ): Promise<readonly HttpServer[]> {
-  const { httpsPort, httpRedirectPort, httpHost, acmeChallenge } = ctx.config
+  const { httpsPort, httpRedirectPort, acmeChallenge } = ctx.config
+  const host = ctx.config.httpsHost ?? ctx.config.httpHost
   const open: HttpServer[] = []
   try {
     if (httpsPort !== null && certificates !== null) {
       const door = acmeChallenge === 'tls-alpn-01' ? { door: createTlsDoor.bind(null, ctx) } : {}
       const tls = { ...certificates, ...door }
-      open.push(await listen(handlers, { port: httpsPort, host: httpHost, setting: 'HTTPS_PORT', tls }))
+      open.push(await listen(handlers, { port: httpsPort, host, setting: 'HTTPS_PORT', tls }))
     }
     if (httpRedirectPort !== null) {
       const redirecting = {
@@ -107,7 +108,7 @@ export async function listenOnWebPorts(
         byPrefix: [[CHALLENGE_PREFIX, createChallengeResponder(ctx)]] as const,
         app: createHttpsRedirect(createOriginFinder(ctx, certificates)),
       }
-      open.push(await listen(redirecting, { port: httpRedirectPort, host: httpHost, setting: 'HTTP_REDIRECT_PORT' }))
+      open.push(await listen(redirecting, { port: httpRedirectPort, host, setting: 'HTTP_REDIRECT_PORT' }))
     }
     return open
   } catch (error) {

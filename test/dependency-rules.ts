@@ -76,8 +76,8 @@ src/campaigns: config src src/deferred-content src/egress src/events src/going-l
   src/queue src/segments src/stores src/suppression src/templates
 src/automations: config config/settings src src/campaigns src/contacts src/deferred-content src/events src/mail
   src/messages src/net src/platform src/queue src/stores src/templates src/webhooks
-src/doctor: config src/certificates src/crypto src/domains src/egress src/going-live src/metrics src/operator
-  src/platform src/queue src/retention src/stores src/suppression
+src/doctor: config src/certificates src/crypto src/domains src/egress src/going-live src/metrics src/net
+  src/operator src/platform src/queue src/retention src/stores src/suppression
 
 # process: mail transfer, stages first
 mta/route: config config/settings src/concurrency src/net src/platform

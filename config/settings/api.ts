@@ -12,7 +12,7 @@ export const apiSettings = {
   httpHost: optional({
     env: 'HTTP_HOST',
     read: text,
-    description: 'Address to listen on. If it is not set, all addresses.',
+    description: 'Address that `HTTP_PORT` listens on. If it is not set, all addresses.',
   }),
   httpsPort: optional({
     env: 'HTTPS_PORT',
@@ -20,6 +20,14 @@ export const apiSettings = {
     description:
       'Port of the same API and pages over TLS, usually 443. The certificates are requested automatically ' +
       '(`ACME_CHALLENGE`), or `TLS_CERT_FILE` is used. If it is not set, a proxy in front has to provide TLS.',
+    guide: 'certificates',
+  }),
+  httpsHost: optional({
+    env: 'HTTPS_HOST',
+    read: text,
+    description:
+      'Address that `HTTPS_PORT` and `HTTP_REDIRECT_PORT` listen on, such as `0.0.0.0`. If it is not set, that of ' +
+      '`HTTP_HOST`.',
     guide: 'certificates',
   }),
   httpRedirectPort: optional({

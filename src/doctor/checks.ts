@@ -11,6 +11,7 @@ import { DISK, NODE, SENDING_MODE } from './machine.ts'
 import { DNS } from './network.ts'
 import { NOTICES } from './notices.ts'
 import { OPERATOR_DKIM } from './operator-dkim.ts'
+import { PLAIN_HTTP } from './plain-http.ts'
 import { QUEUE_AGE, RETENTION } from './queue.ts'
 import { REDIS, REDIS_AOF, REDIS_MEMORY } from './redis.ts'
 import { RETURN_PATH } from './return-path.ts'
@@ -34,6 +35,7 @@ const OF_INSTALLATION: readonly DoctorCheck[] = [
 const OF_STORES: readonly DoctorCheck[] = [REDIS, REDIS_MEMORY, REDIS_AOF, DNS]
 const OF_MAIL: readonly DoctorCheck[] = [
   ...LIVE,
+  PLAIN_HTTP,
   QUEUE_AGE,
   RETENTION,
   BACKUP,

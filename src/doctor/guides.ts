@@ -25,6 +25,7 @@ const GUIDES: Readonly<Record<string, string>> = {
   'operator DKIM': 'feedback-loops#sign-with-your-own-domain',
   'TLS reports': 'transport-security',
   'hosted mail': 'open-and-click-tracking#a-host-of-its-own',
+  'plain HTTP': 'going-live#9-before-you-serve-customers',
   'queue age': 'troubleshooting',
   retention: 'retention-and-erasure#what-is-deleted-when',
   backup: 'backup',

@@ -114,7 +114,8 @@ async function checkPorts({ config, tryPort: open }: RequestDeps): Promise<LiveF
     ...(httpsPort === null ? [] : [{ env: 'HTTPS_PORT', port: httpsPort }]),
     ...(httpRedirectPort === null ? [] : [{ env: 'HTTP_REDIRECT_PORT', port: httpRedirectPort }]),
   ]
-  const opened = ports.map(async ({ env, port }) => explainPort(env, port, await open(port, config.httpHost)))
+  const host = config.httpsHost ?? config.httpHost
+  const opened = ports.map(async ({ env, port }) => explainPort(env, port, await open(port, host)))
   const findings = [...(await Promise.all(opened)), ...needsForwarding(config)]
   return findings.length === 0 ? skipped('no port is opened for certificates') : combineFindings(findings)
 }
@@ -146,7 +147,7 @@ function explainPort(env: string, port: number, code: string | null): LiveFindin
       'let systemd open it (mailstead-api-https.socket, mailstead-api-redirect.socket), or give the program ' +
         'CAP_NET_BIND_SERVICE, or set a port above 1023 and forward to it',
     )
-  return failed(`port ${port} (${env}) cannot be opened: ${code}`, `correct ${env} or HTTP_HOST`)
+  return failed(`port ${port} (${env}) cannot be opened: ${code}`, `correct ${env}, HTTPS_HOST or HTTP_HOST`)
 }
 
 async function checkAuthority(config: Config, directory: Promise<AuthorityDirectory>): Promise<LiveFinding> {
