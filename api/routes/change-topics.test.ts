@@ -108,6 +108,61 @@ describe('topics of the stream of changes', () => {
     for (const { text } of [ofOperator, ofOther]) assert.notInclude(text, domainId)
   })
 
+  it('of a bounce are for operators: it was stored, and processed, without its addresses', async () => {
+    const stream = await open('/admin/changes?topics=reports', {}, OPERATOR_TOKEN)
+    const id = newId()
+    await api.db.query(
+      sql`
+        INSERT INTO inbound_reports (id, received_at, target, mail_from, peer, size, raw, due_at)
+        VALUES ($1, now(), 'return-path', 'secret@people.example', '192.0.2.1', 1, 'x', now())
+      `,
+      [id],
+    )
+    await has(stream, 'reports', 'bounces')
+    await api.db.query(`UPDATE inbound_reports SET kind = 'bounce', due_at = NULL WHERE id = $1`, [id])
+    await until(() => stream.changesOf('reports').some((one) => textOf(one['change']) === 'update'))
+    assert.notInclude(stream.text, 'secret@')
+  })
+
+  it('of suppressions on hold are for operators, without addresses, whether they begin or end', async () => {
+    const stream = await open('/admin/changes?topics=held-suppressions', {}, OPERATOR_TOKEN)
+    const count = (): number => stream.changesOf('held-suppressions').length
+    await api.db.query(
+      sql`
+        INSERT INTO held_suppressions (workspace_id, address, hold, receiver, cause, rule, held_at)
+        VALUES ($1, 'held@people.example', 'outage', 'people.example', 'c', 'r', now())
+      `,
+      [api.workspaceId],
+    )
+    await until(() => count() === 1)
+    const none = api.db.query(`DELETE FROM held_suppressions WHERE address = 'other'`)
+    await Promise.all([none, api.db.query(`UPDATE held_suppressions SET hold = 'proof'`)])
+    await until(() => count() === 2)
+    await api.db.query('DELETE FROM held_suppressions')
+    await until(() => count() === 3)
+    assert.notInclude(stream.text, 'held@')
+  })
+
+  it('of an erasure are its begin and its progress for who may erase, without the address', async () => {
+    const owner = await addSignedIn(api, { role: 'owner' })
+    const headers = { cookie: owner.cookie, 'x-workspace': api.workspaceId }
+    const stream = await open('/public/changes?topics=erasures', headers)
+    const email = 'erased@people.example'
+    const begun = await owner.call('POST', '/public/privacy/erase-person', { body: { email } })
+    const id = textOf(begun.body['data']?.['id'])
+    await has(stream, 'erasures', id)
+    await api.db.query(`UPDATE erasures SET position = $1 WHERE id = $2`, [newId(), id])
+    await api.db.query(`UPDATE erasures SET deleted = '{"messages": 1}' WHERE id = $1`, [id])
+    await until(() => stream.changesOf('erasures').length === 2)
+    await api.db.query(`UPDATE erasures SET state = 'done', email = NULL WHERE id = $1`, [id])
+    await until(() => stream.changesOf('erasures').some((one) => textOf(one['state']) === 'done'))
+    assert.lengthOf(stream.changesOf('erasures'), 3)
+    assert.notInclude(stream.text, 'erased@')
+    const viewer = await addSignedIn(api, { role: 'viewer' })
+    const ofViewer = await open('/public/changes', { cookie: viewer.cookie, 'x-workspace': api.workspaceId })
+    assert.notInclude(listOf(ofViewer.events[0]?.data['topics']) as unknown as string[], 'erasures')
+  })
+
   it('of checks are for operators', async () => {
     const stream = await open('/admin/changes?topics=checks', {}, OPERATOR_TOKEN)
     await api.db.query(

@@ -100,6 +100,11 @@ export const TOPICS = {
     readers: { scope: 'suppressions:manage', permission: 'suppressions:read' },
     from: ['triggers'],
   },
+  erasures: {
+    meaning: 'erasures of people and their progress, without addresses',
+    readers: { scope: 'privacy:manage', permission: 'privacy:manage' },
+    from: ['triggers'],
+  },
   members: {
     meaning: 'members of the workspace and their roles, and that the invitations changed; for people only',
     readers: { permission: 'workspace:read', isForPeople: true },
@@ -123,7 +128,12 @@ export const TOPICS = {
   notices: { meaning: 'problems that only the operator can solve', readers: 'operator', from: ['triggers'] },
   nodes: { meaning: 'nodes and their processes', readers: 'operator', from: ['triggers'] },
   checks: { meaning: 'what a live installation needs, and lacks', readers: 'operator', from: ['triggers'] },
-  reports: { meaning: 'that DMARC or TLS reports were stored', readers: 'operator', from: ['triggers'] },
+  reports: {
+    meaning: 'that DMARC or TLS reports were stored, or bounces and complaints stored or processed',
+    readers: 'operator',
+    from: ['triggers'],
+  },
+  'held-suppressions': { meaning: 'that the suppressions on hold changed', readers: 'operator', from: ['triggers'] },
   'suppression-reviews': {
     meaning: 'reviews of suppressions and their progress',
     readers: 'operator',

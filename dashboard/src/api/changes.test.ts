@@ -18,6 +18,15 @@ describe('what an event of the stream of changes concerns', () => {
       '/public/checklist',
       true,
     ],
+    ['a bounce that was received concerns the list of reports', 'reports', data('insert'), '/admin/reports', true],
+    [
+      'a suppression on hold concerns their list',
+      'held-suppressions',
+      data('update'),
+      '/admin/held-suppressions',
+      true,
+    ],
+    ['a slice of an erasure concerns its dialog', 'erasures', data('update'), '/public/privacy/get-erasure', true],
     ['an unknown topic concerns nothing', 'other', data('update'), '/public/campaigns', false],
   ]
   for (const [what, topic, event, path, isConcerned] of cases)

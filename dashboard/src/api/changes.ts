@@ -35,13 +35,15 @@ const PATHS: Readonly<Record<string, readonly string[]>> = {
   'inbound-routes': ['/public/inbound/routes'],
   segments: ['/public/segments'],
   suppressions: ['/public/suppressions'],
+  erasures: ['/public/privacy/get-erasure'],
   members: ['/public/members', '/public/invitations'],
   'open-mail': ['/public/queue'],
   // the checklist and what needs attention are read from the statistics, which count mail some seconds later
   statistics: ['/public/statistics', '/public/checklist', '/public/attention'],
   queue: ['/public/queue', '/admin/queue', '/admin/emails'],
   actions: ['/admin/actions'],
-  reports: ['/admin/dmarc', '/admin/tls-reports'],
+  reports: ['/admin/dmarc', '/admin/tls-reports', '/admin/reports'],
+  'held-suppressions': ['/admin/held-suppressions'],
   'suppression-reviews': ['/admin/suppression-reviews'],
   notices: ['/admin/notices'],
   nodes: ['/admin/nodes'],
@@ -53,7 +55,7 @@ const ENGAGEMENT = /"email\.(?:opened|clicked|complained|unsubscribed)"|"has_mor
 const RESULTS: readonly string[] = ['/public/campaigns', '/public/automations', '/public/statistics']
 const MIN_INTERVAL_MS = 1000
 /** What a person watches until it ends: a bar that moves once a second looks stuck. */
-const PROGRESS: readonly string[] = ['imports', 'suppression-reviews', 'actions']
+const PROGRESS: readonly string[] = ['imports', 'suppression-reviews', 'actions', 'erasures']
 const PROGRESS_INTERVAL_MS = 250
 const RECONNECT_MS = 5000
 

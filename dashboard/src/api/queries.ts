@@ -47,8 +47,6 @@ function isWorthRetrying(error: unknown): boolean {
 interface ReadOptions {
   /** False: the query waits, for example for an input that is not complete. */
   readonly isEnabled?: boolean
-  /** Only for what no change reports, in ms. */
-  readonly refreshMs?: number
   /** The former answer stays visible while the next one is loaded, for example the list of another filter. */
   readonly keepsPrevious?: boolean
   /** How long an answer counts as current, in ms. */
@@ -59,14 +57,13 @@ interface ReadOptions {
 export function useApi<Input, Output>(
   endpoint: Endpoint<Input, Output>,
   input: Input,
-  { isEnabled = true, refreshMs, keepsPrevious = false, staleMs }: ReadOptions = {},
+  { isEnabled = true, keepsPrevious = false, staleMs }: ReadOptions = {},
 ): UseQueryResult<Output, ApiError> {
   const workspaceId = useScope(endpoint)
   return useQuery<Output, ApiError>({
     queryKey: keyOf(endpoint, workspaceId, input),
     queryFn: ({ signal }) => send(endpoint, input, { workspaceId, signal }),
     enabled: isEnabled,
-    ...(refreshMs === undefined ? {} : { refetchInterval: refreshMs }),
     ...(staleMs === undefined ? {} : { staleTime: staleMs }),
     ...(keepsPrevious ? { placeholderData: (previous: Output | undefined) => previous as never } : {}),
   })

@@ -27,16 +27,31 @@ import { SkeletonLines } from '#dashboard/src/ui/skeleton.tsx'
 import { EditContactDialog } from './contact-form-dialog.tsx'
 import { ContactHistory } from './contact-history.tsx'
 import { ContactProfile } from './contact-profile.tsx'
-import { ErasureDialog } from './erasure-dialog.tsx'
+import { ErasureDialog, ErasureProgress } from './erasure-dialog.tsx'
 
 export function ContactPage(): ReactNode {
+  const path = useWorkspacePath()
+  const navigate = useNavigate()
+  const { id = '' } = useParams({ strict: false })
+  const [{ erasure }, change] = useAddressSearch()
+  const leave = (isDone: boolean): void =>
+    isDone ? void navigate({ to: path('/contacts') }) : change({ erasure: undefined })
+  return (
+    <>
+      <ContactDetails id={id} isErased={erasure !== undefined} />
+      {/* outlives the contact, which is among the first that it erases */}
+      {erasure !== undefined && <ErasureProgress id={erasure} onClose={leave} />}
+    </>
+  )
+}
+
+function ContactDetails({ id, isErased }: { readonly id: string; readonly isErased: boolean }): ReactNode {
   const { contacts } = useTexts()
   const path = useWorkspacePath()
-  const { id = '' } = useParams({ strict: false })
   const [search, change] = useAddressSearch()
   const query = useApi(getContact, { query: { id } })
   const contact = query.data?.data
-  if (query.isError) return <FailedQuery query={query} title={contacts.contactNotLoaded} />
+  if (query.isError) return isErased ? null : <FailedQuery query={query} title={contacts.contactNotLoaded} />
   const name = [contact?.firstName, contact?.lastName].filter(Boolean).join(' ')
   return (
     <>
@@ -46,7 +61,11 @@ export function ContactPage(): ReactNode {
         breadcrumbs={[{ label: contacts.title, href: path('/contacts') }]}
         actions={
           contact === undefined ? undefined : (
-            <ContactActions contact={contact} onEdit={() => change({ dialog: 'edit' })} />
+            <ContactActions
+              contact={contact}
+              onEdit={() => change({ dialog: 'edit' })}
+              onErase={(erasure) => change({ erasure })}
+            />
           )
         }
       />
@@ -97,7 +116,14 @@ function ContactNotices({ contact }: { readonly contact: Contact }): ReactNode {
 
 type Task = 'unsubscribe' | 'suppress' | 'delete' | 'erase'
 
-function ContactActions({ contact, onEdit }: { readonly contact: Contact; readonly onEdit: () => void }): ReactNode {
+interface ContactActionsProps {
+  readonly contact: Contact
+  readonly onEdit: () => void
+  /** An erasure with this id has begun. */
+  readonly onErase: (id: string) => void
+}
+
+function ContactActions({ contact, onEdit, onErase }: ContactActionsProps): ReactNode {
   const { contacts } = useTexts()
   const can = useCan()
   const [task, setTask] = useState<Task | null>(null)
@@ -158,7 +184,7 @@ function ContactActions({ contact, onEdit }: { readonly contact: Contact; readon
           ]}
         />
       )}
-      <ContactTask contact={contact} task={task} onClose={() => setTask(null)} />
+      <ContactTask contact={contact} task={task} onErase={onErase} onClose={() => setTask(null)} />
     </>
   )
 }
@@ -166,10 +192,11 @@ function ContactActions({ contact, onEdit }: { readonly contact: Contact; readon
 interface ContactTaskProps {
   readonly contact: Contact
   readonly task: Task | null
+  readonly onErase: (id: string) => void
   readonly onClose: () => void
 }
 
-function ContactTask({ contact, task, onClose }: ContactTaskProps): ReactNode {
+function ContactTask({ contact, task, onErase, onClose }: ContactTaskProps): ReactNode {
   const { contacts } = useTexts()
   const path = useWorkspacePath()
   const navigate = useNavigate()
@@ -181,7 +208,7 @@ function ContactTask({ contact, task, onClose }: ContactTaskProps): ReactNode {
   })
   const suppress = useAction(addSuppressions, { invalidates: shows, onSuccess: onClose })
   const ids = [contact.id]
-  if (task === 'erase') return <ErasureDialog email={contact.email} onClose={onClose} />
+  if (task === 'erase') return <ErasureDialog email={contact.email} onErase={onErase} onClose={onClose} />
   return (
     <>
       <ConfirmDialog

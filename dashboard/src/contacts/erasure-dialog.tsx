@@ -1,19 +1,28 @@
 /** Erases a person: asks, then shows how far it is. The work goes on when the dialog is closed. */
-import { useState, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { erasePerson, getErasure } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApi } from '#dashboard/src/api/queries.ts'
+import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { ConfirmDialog } from '#dashboard/src/ui/confirm-dialog.tsx'
 import { Dialog } from '#dashboard/src/ui/dialog.tsx'
 import { Progress } from '#dashboard/src/ui/meter.tsx'
 
-const REFRESH_MS = 2000
+interface ErasureDialogProps {
+  readonly email: string
+  /** An erasure with this id has begun. */
+  readonly onErase: (id: string) => void
+  readonly onClose: () => void
+}
 
-export function ErasureDialog({ email, onClose }: { readonly email: string; readonly onClose: () => void }): ReactNode {
+export function ErasureDialog({ email, onErase, onClose }: ErasureDialogProps): ReactNode {
   const { contacts } = useTexts()
-  const [id, setId] = useState<string | null>(null)
-  const erase = useAction(erasePerson, { onSuccess: ({ data }) => setId(data.id) })
-  if (id !== null) return <ErasureProgress id={id} onClose={onClose} />
+  const erase = useAction(erasePerson, {
+    onSuccess: ({ data }) => {
+      onClose()
+      onErase(data.id)
+    },
+  })
   return (
     <ConfirmDialog
       isOpen
@@ -29,19 +38,24 @@ export function ErasureDialog({ email, onClose }: { readonly email: string; read
   )
 }
 
-function ErasureProgress({ id, onClose }: { readonly id: string; readonly onClose: () => void }): ReactNode {
+interface ErasureProgressProps {
+  readonly id: string
+  readonly onClose: (isDone: boolean) => void
+}
+
+/** Follows an erasure by the stream of changes, also from the address of a page that was opened again. */
+export function ErasureProgress({ id, onClose }: ErasureProgressProps): ReactNode {
   const { contacts } = useTexts()
-  // no change stream reports erasures, and this dialog is open for seconds
-  const [isDone, setDone] = useState(false)
-  const { data } = useApi(getErasure, { query: { id } }, isDone ? {} : { refreshMs: REFRESH_MS })
-  const erasure = data?.data
-  if (erasure?.status === 'done' && !isDone) setDone(true)
+  const query = useApi(getErasure, { query: { id } })
+  const erasure = query.data?.data
+  const isDone = erasure?.status === 'done'
   const count = Object.values(erasure?.deleted ?? {}).reduce((sum, one) => sum + one, 0)
   return (
-    <Dialog isOpen onOpenChange={onClose} title={isDone ? contacts.erased : contacts.erasing} size="sm">
+    <Dialog isOpen onOpenChange={() => onClose(isDone)} title={isDone ? contacts.erased : contacts.erasing} size="sm">
       <div className="flex flex-col gap-3">
-        {!isDone && <Progress label={contacts.erasing} isLabelHidden share={null} />}
-        <p className="text-muted">{contacts.erasedRows(count)}</p>
+        <FailedQuery query={query} title={contacts.erasureNotLoaded} />
+        {!isDone && !query.isError && <Progress label={contacts.erasing} isLabelHidden share={null} />}
+        {erasure !== undefined && <p className="text-muted">{contacts.erasedRows(count)}</p>}
         {erasure?.is_waiting === true && <p>{contacts.erasureWaits}</p>}
         {erasure !== undefined && erasure.problem !== null && <p className="text-danger-text">{erasure.problem}</p>}
       </div>

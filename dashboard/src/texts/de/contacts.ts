@@ -104,6 +104,7 @@ export const contacts: Texts['contacts'] = {
   eraseConfirm: 'Daten löschen',
   erasing: 'Die Daten werden gelöscht',
   erased: 'Die Daten der Person sind gelöscht.',
+  erasureNotLoaded: 'Der Stand der Löschung wurde nicht geladen',
   erasedRows: (count) =>
     count === 1 ? 'Bisher 1 Zeile gelöscht' : `Bisher ${count.toLocaleString('de')} Zeilen gelöscht`,
   erasureWaits: 'Es wird auf eine Nachricht gewartet, die noch offen ist.',

@@ -99,6 +99,7 @@ export const contacts = {
   eraseConfirm: 'Erase',
   erasing: 'The erasure runs',
   erased: 'The person is erased.',
+  erasureNotLoaded: 'The state of the erasure did not load',
   erasedRows: (count: number) =>
     count === 1 ? '1 row deleted so far' : `${count.toLocaleString('en')} rows deleted so far`,
   erasureWaits: 'It waits for a message that is still open.',
