@@ -50,6 +50,14 @@ export function pagedList(name: string, item: ZodType): ZodType {
   )
 }
 
+/** A `Translation` (src/platform/coded-text.ts). */
+export const translation = z
+  .object({
+    code: z.string().meta({ description: 'of the sentence; codes do not change, and new ones may come' }),
+    params: z.record(z.string(), z.string()).meta({ description: 'what the sentence names' }),
+  })
+  .meta({ id: 'Translation', description: 'for clients that show a sentence in another language' })
+
 /** ISO 8601 in UTC, as `toISOString` writes it. */
 export const timestamp = z.iso.datetime()
 

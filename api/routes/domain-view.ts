@@ -13,7 +13,7 @@ import { domainRecords, serviceHostsOf, removableRecords, trackingNameOf } from 
 import { DOMAIN_STATES, type DomainStatus } from '#src/domains/domain-status.ts'
 import { KEY_STATES, type KeyState } from '#src/domains/key-state.ts'
 import { refuse, type Refusal } from '#src/platform/errors.ts'
-import { timestamp } from '#api/http/response-schemas.ts'
+import { timestamp, translation } from '#api/http/response-schemas.ts'
 
 export const NO_DOMAIN: Refusal = refuse('NOT_FOUND', 'There is no such domain. List them with get-domains.')
 
@@ -49,6 +49,7 @@ const recordSchema = z
       .enum([...recordStatus.options, 'pending'])
       .meta({ description: 'the result of the last check; pending before the first' }),
     message: z.string().nullable().meta({ description: 'what to correct' }),
+    translation: translation.nullable().meta({ description: 'of the message, without the name; null: there is none' }),
   })
   .meta({ id: 'DnsRecord' })
 
@@ -99,6 +100,9 @@ export const domainSchema = z
     recommendations: z
       .array(z.string())
       .meta({ description: 'what to publish besides the required records, such as MAIL FROM; empty: nothing' }),
+    recommendation_translations: z
+      .array(translation.nullable())
+      .meta({ description: 'of the recommendations, in their order; null: there is none' }),
     registrar: z.string().nullable(),
     registrar_name: z.string().nullable(),
     registrar_iana_id: z.string().nullable(),
@@ -124,6 +128,7 @@ export const checksSchema = z
 
 export function presentDomain(domain: Domain, config: Config): Record<string, unknown> {
   const { registrarName, mailFromStatus, trackingStatus } = domain
+  const recommendations = recommendationsOf(domain)
   return {
     id: domain.id,
     domain: domain.domain,
@@ -137,7 +142,10 @@ export function presentDomain(domain: Domain, config: Config): Record<string, un
     dns_records_to_remove: removableRecords(domain),
     bimi: presentBimi(domain),
     dkim_keys: presentKeys(domain),
-    recommendations: recommendationsOf(domain),
+    recommendations: recommendations.map(({ text }) => text),
+    recommendation_translations: recommendations.map(({ code, params = {} }) =>
+      code === undefined ? null : { code, params },
+    ),
     registrar: registrarName,
     registrar_name: registrarName,
     registrar_iana_id: domain.registrarIanaId,
@@ -179,6 +187,7 @@ function presentRecords(domain: Domain, config: Config): object[] {
       required: isRequired,
       status: result?.status ?? 'pending',
       message: result?.message ?? null,
+      translation: result?.translation ?? null,
     }
   })
 }
@@ -217,7 +226,7 @@ export function explainStatus(one: Domain): string {
   const { domain, status, missingSince, checks } = one
   const problem = checks === null ? 'Its DNS records have not been checked yet.' : problemOf(checks)
   if (status === 'verified' && missingSince === null)
-    return [`${domain} is verified.`, ...recommendationsOf(one)].join(' ')
+    return [`${domain} is verified.`, ...recommendationsOf(one).map(({ text }) => text)].join(' ')
   if (status === 'verified')
     return `${domain} is verified, but its DKIM record was not found in the last check. ${problem}`
   if (status === 'degraded')

@@ -3,12 +3,13 @@
  * message, the first gate that holds any recipient.
  */
 import { z } from 'zod'
+import type { Translation } from '#src/platform/coded-text.ts'
 import { hexOf } from '#src/platform/id.ts'
 import type { ExplainedRecipient, Explanation } from '#src/messages/explain.ts'
 import { GATE_NAMES } from '#src/messages/gates.ts'
 import { STATES } from '#src/messages/state.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
-import { envelope, timestamp } from '#api/http/response-schemas.ts'
+import { envelope, timestamp, translation } from '#api/http/response-schemas.ts'
 import { emailStatus } from './email-view.ts'
 
 const gateName = z.enum(GATE_NAMES)
@@ -17,12 +18,16 @@ const nullableTime = timestamp.nullable()
 const holdFields = z.object({
   held_by: gateName.nullable().meta({ description: 'the first gate that holds it; null if none does' }),
   says: z.string().meta({ description: 'where it is and why, as a sentence' }),
+  translation: translation
+    .nullable()
+    .meta({ description: 'of what `says` has behind the state; null: nothing, or a text of the receiver' }),
   until: nullableTime,
 })
 const gateSchema = z.object({
   gate: gateName,
   holds: z.boolean(),
   says: z.string(),
+  translation: translation.meta({ description: 'of `says`' }),
   rule: nullableText,
   until: nullableTime,
 })
@@ -47,7 +52,8 @@ export const explanationResponse = envelope(
 /** The summary of the message is that of its first held recipient; if none is held, of its first recipient. */
 export function presentExplanation({ message, recipients }: Explanation): Record<string, unknown> {
   const leading = recipients.find(({ heldBy }) => heldBy !== null) ?? recipients[0]
-  const overall = leading === undefined ? { held_by: null, says: '', until: null } : presentHold(leading)
+  const overall =
+    leading === undefined ? { held_by: null, says: '', translation: null, until: null } : presentHold(leading)
   const head = { email_id: `em_${hexOf(message.id)}`, status: message.status, tier: message.tier }
   return {
     success: true,
@@ -56,12 +62,16 @@ export function presentExplanation({ message, recipients }: Explanation): Record
   }
 }
 
-function presentHold({ heldBy, says, until }: ExplainedRecipient): {
-  held_by: string | null
-  says: string
-  until: string | null
-} {
-  return { held_by: heldBy, says, until: until?.toISOString() ?? null }
+interface PresentedHold {
+  readonly held_by: string | null
+  readonly says: string
+  readonly translation: Translation | null
+  readonly until: string | null
+}
+
+function presentHold(explained: ExplainedRecipient): PresentedHold {
+  const { heldBy, says, until } = explained
+  return { held_by: heldBy, says, translation: explained.translation, until: until?.toISOString() ?? null }
 }
 
 function presentRecipient(explained: ExplainedRecipient): Record<string, unknown> {

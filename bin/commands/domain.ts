@@ -211,7 +211,7 @@ function report(call: CommandCall, { kind, checks, domain }: Omit<Verification, 
     verified_at: domain.verifiedAt,
     checks: checks.map(({ isRequired, ...check }) => ({ ...check, required: isRequired })),
   }
-  const advice = recommendationsOf(domain)
+  const advice = recommendationsOf(domain).map(({ text }) => text)
   call.respond([headline(domain, kind), ...lines, ...advice].join('\n'), { ...json, recommendations: advice })
   return kind === 'verified' ? 0 : 1
 }

@@ -21,7 +21,7 @@ export const OPERATOR_DKIM: DoctorCheck = {
     const problem = findDkimProblem(record.records, key.dnsValue)
     if (problem === null) return ok(`${name} publishes the key of the second signature`)
     return failed(
-      `${name}: ${problem}; receivers see a signature of ${key.domain} that fails on all mail`,
+      `${name}: ${problem.text}; receivers see a signature of ${key.domain} that fails on all mail`,
       `publish ${name} TXT "${key.dnsValue}"`,
     )
   },

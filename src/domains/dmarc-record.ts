@@ -1,5 +1,6 @@
 /** Checks the TXT records at `_dmarc` (RFC 7489 6.3) as a receiver would: exactly one valid record, or none. Pure. */
 import { type RecordFinding, missing, ok, wrong } from './record-finding.ts'
+import { recordText } from './record-texts.ts'
 
 const POLICIES = ['none', 'quarantine', 'reject']
 /** Text that was probably meant to be a DMARC record. */
@@ -19,24 +20,23 @@ export function checkDmarcRecord(texts: readonly string[]): RecordFinding {
   const records = recordsIn(texts)
   const [text, ...others] = records
   if (text === undefined) return describeMissing(texts)
-  if (others.length > 0)
-    return wrong(`there are ${records.length} DMARC records, which counts as none (RFC 7489 6.6.3): keep one`)
+  if (others.length > 0) return wrong(recordText('dmarc_several', { count: records.length }))
   const tags = readTags(text)
   const policy = tags.get('p')
-  if (policy === undefined) return wrong('the DMARC record has no policy: add p=none, or stricter')
+  if (policy === undefined) return wrong(recordText('dmarc_without_policy'))
   for (const name of ['p', 'sp']) {
     const value = tags.get(name)
     if (value === undefined || POLICIES.includes(value)) continue
-    return wrong(`the DMARC record has ${name}=${value.slice(0, 40)}, which is not one of ${POLICIES.join(', ')}`)
+    return wrong(recordText('dmarc_policy', { tag: name, found: value.slice(0, 40), policies: POLICIES.join(', ') }))
   }
-  return ok(`the DMARC record has the policy ${policy}`)
+  return ok(recordText('dmarc_published', { policy }))
 }
 
 function describeMissing(texts: readonly string[]): RecordFinding {
   const malformed = texts.find((text) => LOOKS_LIKE_DMARC.test(text))
-  if (malformed === undefined) return missing('there is no DMARC record')
-  if (/^\s*["'“]/.test(malformed)) return wrong('the value contains quotation marks: enter it without them')
-  return wrong('the DMARC record does not begin with v=DMARC1;')
+  if (malformed === undefined) return missing(recordText('dmarc_missing'))
+  if (/^\s*["'“]/.test(malformed)) return wrong(recordText('quoted'))
+  return wrong(recordText('dmarc_version'))
 }
 
 /** Of a repeated tag the first counts. */

@@ -3,7 +3,9 @@
  * address must agree to reports about another organisation (7.1). Only queries DNS.
  */
 import { getDomain } from 'tldts'
+import type { CodedText } from '#src/platform/coded-text.ts'
 import type { DomainDns } from './domain-dns.ts'
+import { recommendationText } from './record-texts.ts'
 import type { ServiceHosts } from './records.ts'
 
 const MAX_ADDRESSES = 10
@@ -45,21 +47,17 @@ interface ReportedDomain {
 }
 
 /** What the owner of the record should change so that its reports arrive here; undefined: nothing. */
-export async function adviseReports(dns: DomainDns, reported: ReportedDomain): Promise<string | undefined> {
+export async function adviseReports(dns: DomainDns, reported: ReportedDomain): Promise<CodedText | undefined> {
   const { tags, domain, service } = reported
   const { dmarcReports, bounceDomain } = service
   const addresses = reportAddresses(tags)
-  if (addresses.length === 0)
-    return `Add rua=mailto:${dmarcReports} to the record _dmarc.${domain}: it names no address for DMARC reports.`
-  if (!addresses.includes(dmarcReports))
-    return (
-      `Add mailto:${dmarcReports} to rua in the record _dmarc.${domain}, after a comma: ` +
-      `its DMARC reports go to ${addresses.join(', ').slice(0, 150)} only, and are not shown here.`
-    )
+  const address = dmarcReports
+  if (addresses.length === 0) return recommendationText('dmarc_reports_nowhere', { address, domain })
+  if (!addresses.includes(address)) {
+    const found = addresses.join(', ').slice(0, 150)
+    return recommendationText('dmarc_reports_elsewhere', { address, domain, found })
+  }
   const authorization = await findReportAuthorization(dns, domain, bounceDomain)
   if (authorization !== 'missing') return undefined
-  return (
-    `Ask the operator of this service to publish ${reportAuthorizationName(domain, bounceDomain)} TXT "v=DMARC1": ` +
-    'without it, receivers send no DMARC reports about this domain.'
-  )
+  return recommendationText('dmarc_reports_not_agreed', { record: reportAuthorizationName(domain, bounceDomain) })
 }

@@ -6,10 +6,18 @@
 import type { Resolver } from 'node:dns/promises'
 import type { Config } from '#config/load.ts'
 import { openResolver } from '#src/net/dns-resolver.ts'
+import type { CodedText } from '#src/platform/coded-text.ts'
+import { recordText } from './record-texts.ts'
 
 export type DnsQueryResult<T> =
   /** No records: the name has none, does not exist, or is not valid. */
-  { readonly kind: 'answered'; readonly records: readonly T[] } | { readonly kind: 'failed'; readonly reason: string }
+  | { readonly kind: 'answered'; readonly records: readonly T[] }
+  | {
+      readonly kind: 'failed'
+      /** In English. */
+      readonly reason: string
+      readonly text: CodedText
+    }
 
 export interface MxRecord {
   readonly exchange: string
@@ -33,11 +41,11 @@ export interface DomainDns {
 const TIMEOUT_MS = 3000
 const ATTEMPTS = 2
 const NO_RECORDS = new Set(['ENODATA', 'ENOTFOUND', 'EBADNAME'])
-const REASONS: ReadonlyMap<string, string> = new Map([
-  ['ETIMEOUT', 'no DNS server answered in time'],
-  ['ECONNREFUSED', 'no DNS server can be reached'],
-  ['ESERVFAIL', 'the DNS server failed (SERVFAIL)'],
-  ['EREFUSED', 'the DNS server refused'],
+const FAILURES: ReadonlyMap<string, CodedText> = new Map([
+  ['ETIMEOUT', recordText('dns_timeout')],
+  ['ECONNREFUSED', recordText('dns_unreachable')],
+  ['ESERVFAIL', recordText('dns_servfail')],
+  ['EREFUSED', recordText('dns_refused')],
 ])
 
 export function createDomainDns(config: Pick<Config, 'dnsServers'>): DomainDns {
@@ -67,9 +75,9 @@ export async function queryDns<T>(resolve: () => Promise<T[]>): Promise<DnsQuery
   } catch (error) {
     const code =
       error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : String(error)
-    return NO_RECORDS.has(code)
-      ? { kind: 'answered', records: [] }
-      : { kind: 'failed', reason: REASONS.get(code) ?? `DNS: ${code}` }
+    if (NO_RECORDS.has(code)) return { kind: 'answered', records: [] }
+    const text = FAILURES.get(code) ?? recordText('dns_failed', { code })
+    return { kind: 'failed', reason: text.text, text }
   }
 }
 

@@ -6,6 +6,7 @@ import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import { createHttpClient } from '#src/net/http-client.ts'
 import { startDns, type ZoneRecords, type TestDns, type Zone } from '#test/support/dns.ts'
+import type { CodedText } from '#src/platform/coded-text.ts'
 import type { BimiCheckDeps } from './bimi-check.ts'
 import { createDomainDns } from './domain-dns.ts'
 import { inspectDomain, type RecordCheck } from './inspect-records.ts'
@@ -99,7 +100,7 @@ describe('checks of the DNS records of a domain', () => {
       const check = checks.find(({ purpose }) => purpose === 'dmarc')
       assert.strictEqual(check?.status, 'ok')
       if (advice === null) assert.isUndefined(check.advice)
-      else assert.match(check.advice ?? '', advice)
+      else assert.match((check.advice as CodedText).text, advice)
     })
 
   it('hostile records give messages without control characters, of limited length', async () => {

@@ -4,6 +4,7 @@
  * changes nothing. The messages contain text from the zone, so they are sanitized before they are returned.
  */
 import { getDomain } from 'tldts'
+import type { CodedText, Translation } from '#src/platform/coded-text.ts'
 import { findDkimProblem } from './dkim-record.ts'
 import { bimiName } from './bimi-record.ts'
 import { checkBimi, summarizeBimi, type BimiCheckDeps, type BimiFinding } from './bimi-check.ts'
@@ -16,9 +17,11 @@ import {
   missing,
   ok,
   sanitizeText,
+  sanitizeTranslation,
   unknown,
   wrong,
 } from './record-finding.ts'
+import { recordText } from './record-texts.ts'
 import {
   dkimName,
   type DnsRecord,
@@ -37,8 +40,10 @@ export interface RecordCheck {
   readonly status: RecordFindingStatus
   /** A sentence that starts with the name. */
   readonly message: string
-  /** Of a record that is right: what would make it better. */
-  readonly advice?: string
+  /** Of the message without the name; absent: it has no code, or an earlier version stored it. */
+  readonly translation?: Translation
+  /** Of a record that is right: what would make it better. An earlier version stored the sentence only. */
+  readonly advice?: CodedText | string
   /** Of BIMI: what was checked. */
   readonly findings?: readonly BimiFinding[]
 }
@@ -78,11 +83,20 @@ export function inspectDomain(
   return Promise.all([
     ...records.map(async (record): Promise<RecordCheck> => {
       const { purpose, type, name, isRequired } = record
-      const { message, ...finding } = await inspectRecord(deps.dns, record, { owner, service })
-      return { purpose, type, name, isRequired, ...finding, message: sanitizeText(`${name}: ${message}`) }
+      const finding = await inspectRecord(deps.dns, record, { owner, service })
+      return { purpose, type, name, isRequired, ...sanitizeFinding(name, finding) }
     }),
     inspectBimi(deps, owner),
   ])
+}
+
+function sanitizeFinding(name: string, { message, translation, advice, status }: RecordFinding): RecordFinding {
+  return {
+    status,
+    message: sanitizeText(`${name}: ${message}`),
+    ...(translation === undefined ? {} : { translation: sanitizeTranslation(translation) }),
+    ...(advice === undefined ? {} : { advice: { ...sanitizeTranslation(advice), text: sanitizeText(advice.text) } }),
+  }
 }
 
 /** False: the domain does not use BIMI, which is no fault. */
@@ -107,13 +121,11 @@ async function inspectRecord(dns: DomainDns, record: DnsRecord, inspected: Inspe
   if (finding.status === 'ok' || finding.status === 'unknown') return finding
   const doubledName = `${name}.${domain}`
   if (finding.status === 'missing' && (await inspect(dns, { record, name: doubledName, ...inspected })).status === 'ok')
-    return missing(
-      `the record is at ${doubledName}: enter its name as ${shortOf(name, domain)}; your provider appends the domain`,
-    )
+    return missing(recordText('record_elsewhere', { found: doubledName, short: shortOf(name, domain) }))
   const alias = record.type === 'CNAME' ? null : await dns.cname(name)
   const [target] = alias?.kind === 'answered' ? alias.records : []
   if (target === undefined) return finding
-  return wrong(`a CNAME to ${target} hides all other records of this name: remove it`)
+  return wrong(recordText('hidden_by_cname', { target }))
 }
 
 /** The name as entered at a provider that appends the domain. */
@@ -127,9 +139,9 @@ function spfTargetOf({ bounceDomain, serverName }: ServiceHosts): { include: str
 
 async function inspectDkim(dns: DomainDns, name: string, value: string): Promise<RecordFinding> {
   const answer = await dns.txt(name)
-  if (answer.kind === 'failed') return unknown(answer.reason)
+  if (answer.kind === 'failed') return unknown(answer.text)
   const problem = findDkimProblem(answer.records, value)
-  if (problem === null) return ok('the DKIM key is published')
+  if (problem === null) return ok(recordText('dkim_published'))
   return answer.records.length > 0 ? wrong(problem) : missing(problem)
 }
 
@@ -149,28 +161,29 @@ async function inspectDkimAlias(dns: DomainDns, { record, name, owner }: Expecte
     return published?.status === 'ok' ? published : alias
   }
   const problem = published.status === 'unknown' ? published.message : `${record.value}: ${published.message}`
-  return unknown(
-    `the CNAME record is published, but the operator of this service has not published the key (${problem})`,
-  )
+  return unknown(recordText('dkim_not_published_by_operator', { problem }))
 }
 
 async function inspectAlias(dns: DomainDns, record: DnsRecord, name: string): Promise<RecordFinding> {
   const answer = await dns.cname(name)
-  if (answer.kind === 'failed') return unknown(answer.reason)
+  if (answer.kind === 'failed') return unknown(answer.text)
   const [target] = answer.records
-  if (target === record.value) return ok('the CNAME record is published')
+  if (target === record.value) return ok(recordText('cname_published'))
   return target === undefined
-    ? missing('there is no CNAME record')
-    : wrong(`the CNAME points to ${target}: it must point to ${record.value}`)
+    ? missing(recordText('cname_missing'))
+    : wrong(recordText('cname_elsewhere', { found: target, expected: record.value }))
 }
 
 async function inspectDmarc(dns: DomainDns, expected: ExpectedRecord): Promise<RecordFinding> {
   const { name, owner, service } = expected
   const answer = await dns.txt(name)
-  if (answer.kind === 'failed') return unknown(answer.reason)
+  if (answer.kind === 'failed') return unknown(answer.text)
   const finding = checkDmarcRecord(answer.records)
   const tags = readDmarcRecord(answer.records)
-  if (tags !== null) return ok(finding.message, await adviseReports(dns, { tags, domain: owner.domain, service }))
+  if (tags !== null) {
+    const advice = await adviseReports(dns, { tags, domain: owner.domain, service })
+    return advice === undefined ? finding : { ...finding, advice }
+  }
   const parent = getDomain(name.slice('_dmarc.'.length))
   if (finding.status !== 'missing' || parent === null || name === `_dmarc.${parent}`) return finding
   // RFC 7489 6.6.3: without a record of its own, a subdomain has the policy of the organisation
@@ -178,16 +191,16 @@ async function inspectDmarc(dns: DomainDns, expected: ExpectedRecord): Promise<R
   const inherited = above.kind === 'answered' ? readDmarcRecord(above.records) : null
   if (inherited === null) return finding
   const advice = await adviseReports(dns, { tags: inherited, domain: parent, service })
-  return ok(`the DMARC policy of ${parent} applies`, advice)
+  return ok(recordText('dmarc_inherited', { domain: parent }), advice)
 }
 
 async function inspectMx(dns: DomainDns, { record, name }: ExpectedRecord): Promise<RecordFinding> {
   const answer = await dns.mx(name)
-  if (answer.kind === 'failed') return unknown(answer.reason)
-  if (answer.records.length === 0) return missing('there is no MX record')
+  if (answer.kind === 'failed') return unknown(answer.text)
+  if (answer.records.length === 0) return missing(recordText('mx_missing'))
   const others = answer.records.map(({ exchange }) => exchange).filter((exchange) => exchange !== record.value)
-  if (others.length === 0) return ok('the MX record is published')
-  return wrong(`the MX is ${others.join(', ').slice(0, 200)}: it must be ${record.value} only, or bounces are lost`)
+  if (others.length === 0) return ok(recordText('mx_published'))
+  return wrong(recordText('mx_elsewhere', { found: others.join(', ').slice(0, 200), expected: record.value }))
 }
 
 async function inspectCname(dns: DomainDns, { record, name }: ExpectedRecord): Promise<RecordFinding> {
@@ -196,5 +209,5 @@ async function inspectCname(dns: DomainDns, { record, name }: ExpectedRecord): P
   const addresses = await dns.addresses(name)
   const isHost = addresses.kind === 'answered' && addresses.records.length > 0
   if (!isHost) return alias
-  return wrong(`the name has an address record: it must be a CNAME to ${record.value}, not proxied`)
+  return wrong(recordText('cname_is_address', { expected: record.value }))
 }

@@ -36,6 +36,6 @@ describe('recommendations for a domain', () => {
     it(`where ${what}`, () => {
       const found = recommendationsOf({ ...DOMAIN, ...change })
       assert.lengthOf(found, advice.length)
-      for (const [i, one] of advice.entries()) assert.match(found[i] ?? '', one)
+      for (const [i, one] of advice.entries()) assert.match(found[i]?.text ?? '', one)
     })
 })

@@ -8,6 +8,7 @@
  */
 import type { DnsQueryResult, DomainDns } from './domain-dns.ts'
 import { type RecordFinding, missing, ok, unknown, wrong } from './record-finding.ts'
+import { recordText } from './record-texts.ts'
 import { findSpf, readSpf, type SpfTerm } from './spf-record.ts'
 
 /** How a record authorises this service: `include:` with the bounce domain, or `a:` with the server name. */
@@ -36,16 +37,13 @@ type SpfProblem = RecordFinding | null
 /** Evaluates the SPF record of a name. */
 export async function inspectSpf(dns: DomainDns, name: string, target: SpfTarget): Promise<RecordFinding> {
   const answer = await dns.txt(name)
-  if (answer.kind === 'failed') return unknown(answer.reason)
+  if (answer.kind === 'failed') return unknown(answer.text)
   const [text, ...others] = findSpf(answer.records)
   if (text === undefined)
     return answer.records.some((one) => QUOTED_SPF.test(one))
-      ? wrong(QUOTED_MESSAGE)
-      : missing('there is no SPF record')
-  if (others.length > 0)
-    return wrong(
-      `there are ${others.length + 1} SPF records, which makes all of them invalid (RFC 7208 4.5): merge them into one`,
-    )
+      ? wrong(recordText('quoted'))
+      : missing(recordText('spf_missing'))
+  if (others.length > 0) return wrong(recordText('spf_several', { count: others.length + 1 }))
   const evaluation: SpfEvaluation = {
     dns,
     target,
@@ -57,12 +55,11 @@ export async function inspectSpf(dns: DomainDns, name: string, target: SpfTarget
   const problem = await followRecord(evaluation, text, [name], true)
   if (problem !== null) return problem
   return evaluation.includesUs
-    ? ok(`SPF authorises this service, with ${evaluation.lookups} of ${MAX_LOOKUPS} DNS lookups`)
-    : wrong(`the SPF record does not authorise this service: add include:${target.include} to it, before "all"`)
+    ? ok(recordText('spf_authorises', { count: evaluation.lookups, max: MAX_LOOKUPS }))
+    : wrong(recordText('spf_without_us', { include: target.include }))
 }
 
 const QUOTED_SPF = /^\s*["'“]+\s*v=spf1/i
-const QUOTED_MESSAGE = 'the value contains quotation marks: enter it without them'
 
 /**
  * `path` is the chain of names that led here, ending with the record's own. `isOpen`: a match here authorises the
@@ -75,7 +72,12 @@ async function followRecord(
   isOpen: boolean,
 ): Promise<SpfProblem> {
   const record = readSpf(text)
-  if (!record.ok) return wrong(`the SPF record${ofName(path)} is not valid: ${record.reason}`)
+  if (!record.ok) {
+    const [name, { term }] = [includedName(path), record]
+    return wrong(
+      name === null ? recordText('spf_invalid', { term }) : recordText('spf_included_invalid', { name, term }),
+    )
+  }
   const end = record.terms.findIndex(({ name }) => name === 'all')
   const reached = end < 0 ? record.terms : record.terms.slice(0, end)
   const redirects = reached.filter(({ name }) => name === 'redirect')
@@ -96,12 +98,8 @@ async function followTerm(
 ): Promise<SpfProblem> {
   if (!LOOKUP_TERMS.has(term.name)) return null
   evaluation.lookups++
-  if (evaluation.lookups > MAX_LOOKUPS)
-    return wrong(
-      `the SPF record needs more than ${MAX_LOOKUPS} DNS lookups, which makes it invalid (RFC 7208 4.6.4): ` +
-        'remove some terms',
-    )
-  if (performance.now() > evaluation.deadline) return unknown('the SPF record takes too long to evaluate')
+  if (evaluation.lookups > MAX_LOOKUPS) return wrong(recordText('spf_lookups', { max: MAX_LOOKUPS }))
+  if (performance.now() > evaluation.deadline) return unknown(recordText('spf_slow'))
   const mayPass = isOpen && term.qualifier === '+'
   const host = term.domain ?? path.at(-1) ?? ''
   if (term.name === 'a' && mayPass && host === evaluation.target.server) evaluation.includesUs = true
@@ -122,15 +120,18 @@ async function followInclude(
   mayPass: boolean,
 ): Promise<SpfProblem> {
   if (host.includes('%')) return null
-  if (path.includes(host)) return wrong(`the SPF record includes itself through ${host}: receivers reject it`)
+  if (path.includes(host)) return wrong(recordText('spf_loop', { name: host }))
   const isOurs = host === evaluation.target.include
   if (isOurs && mayPass) evaluation.includesUs = true
   const answer = await evaluation.dns.txt(host)
-  if (answer.kind === 'failed') return unknown(`the included record of ${host} could not be read: ${answer.reason}`)
+  if (answer.kind === 'failed') return unknown(recordText('spf_include_unread', { name: host, reason: answer.reason }))
   const [text, ...others] = findSpf(answer.records)
-  const owner = isOurs ? ': the operator of this service must publish it' : ''
-  if (text === undefined) return wrong(`it includes ${host}, which has no SPF record${owner}`)
-  if (others.length > 0) return wrong(`it includes ${host}, which has ${others.length + 1} SPF records${owner}`)
+  if (text === undefined)
+    return wrong(recordText(isOurs ? 'spf_include_of_operator' : 'spf_include_without_record', { name: host }))
+  if (others.length > 0) {
+    const code = isOurs ? 'spf_include_of_operator_several' : 'spf_include_several'
+    return wrong(recordText(code, { name: host, count: others.length + 1 }))
+  }
   return followRecord(evaluation, text, [...path, host], mayPass)
 }
 
@@ -139,15 +140,20 @@ function countVoidLookup(
   answer: DnsQueryResult<unknown>,
   path: readonly string[],
 ): SpfProblem {
-  if (answer.kind === 'failed')
-    return unknown(`a name in the SPF record${ofName(path)} could not be read: ${answer.reason}`)
+  if (answer.kind === 'failed') {
+    const [name, { reason }] = [includedName(path), answer]
+    return unknown(
+      name === null
+        ? recordText('spf_name_unread', { reason })
+        : recordText('spf_included_name_unread', { name, reason }),
+    )
+  }
   if (answer.records.length === 0) evaluation.voidLookups++
   if (evaluation.voidLookups <= MAX_VOID_LOOKUPS) return null
-  return wrong(
-    `more than ${MAX_VOID_LOOKUPS} names in the SPF record do not exist, which makes it invalid (RFC 7208 4.6.4)`,
-  )
+  return wrong(recordText('spf_void_lookups', { max: MAX_VOID_LOOKUPS }))
 }
 
-function ofName(path: readonly string[]): string {
-  return path.length === 1 ? '' : ` of ${path.at(-1)}`
+/** Whose record it is; null: the one that is evaluated. */
+function includedName(path: readonly string[]): string | null {
+  return path.length === 1 ? null : (path.at(-1) ?? null)
 }

@@ -14,7 +14,7 @@ export interface SpfTerm {
 
 export type SpfRecord =
   | { readonly ok: true; readonly terms: readonly SpfTerm[] }
-  | { readonly ok: false; readonly reason: string }
+  | { readonly ok: false; readonly term: string }
 
 const NEEDS_VALUE = new Set(['include', 'exists', 'ip4', 'ip6', 'redirect'])
 const MECHANISMS = new Set(['all', 'include', 'a', 'mx', 'ptr', 'ip4', 'ip6', 'exists'])
@@ -32,7 +32,7 @@ export function readSpf(text: string): SpfRecord {
   for (const word of text.toLowerCase().split(' ').slice(1)) {
     if (word === '') continue
     const term = readTerm(word)
-    if (term === null) return { ok: false, reason: `${JSON.stringify(word.slice(0, 80))} is not a valid term` }
+    if (term === null) return { ok: false, term: JSON.stringify(word.slice(0, 80)) }
     terms.push(term)
   }
   return { ok: true, terms }

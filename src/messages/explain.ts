@@ -22,6 +22,8 @@ import { stopsMailOf } from '#src/suppression/cause.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { nextMonth, readUsage } from '#src/workspaces/usage.ts'
 import { describeBounce } from './bounce-origin.ts'
+import { translationOf, type CodedText, type Translation } from '#src/platform/coded-text.ts'
+import { progressText } from './gate-texts.ts'
 import { evaluateGates, type GateFacts, type Gate, type GateName, type QuotaUsage } from './gates.ts'
 import { readShapingFile } from './hold-reasons.ts'
 import { readMessage, type MessageView, type RecipientView } from './read.ts'
@@ -36,6 +38,8 @@ export interface ExplainedRecipient {
   readonly recipient: RecipientView
   /** A sentence that tells what holds it now. */
   readonly says: string
+  /** Of the part of it behind the state; null: the state says all, or has a reason of its own. */
+  readonly translation: Translation | null
   /** The first gate that holds it; null when none does. */
   readonly heldBy: GateName | null
   readonly until: Date | null
@@ -187,24 +191,35 @@ function explainRecipient(facts: GateFacts, ctx: ExplainDeps): Omit<ExplainedRec
   const sentence = `${state}: ${state === 'bounced' ? describeBounce(facts.recipient.attempts) : STATES[state]}`
   const holding = gates.find(({ holds }) => holds)
   if (holding !== undefined && state !== 'suppressed')
-    return { says: `${sentence}; ${holding.says}`, heldBy: holding.gate, until: holding.until, gates }
+    return {
+      says: `${sentence}; ${holding.says}`,
+      translation: holding.translation,
+      heldBy: holding.gate,
+      until: holding.until,
+      gates,
+    }
   const because = reason === null ? '' : ` (${reason})`
-  const says = sentence + (isWaiting(state) ? `; ${describeProgress(facts, ctx)}` : because)
-  return { says, heldBy: holding?.gate ?? null, until: null, gates }
+  const progress = isWaiting(state) ? describeProgress(facts, ctx) : null
+  return {
+    says: sentence + (progress === null ? because : `; ${progress.text}`),
+    translation: progress === null ? null : translationOf(progress),
+    heldBy: holding?.gate ?? null,
+    until: null,
+    gates,
+  }
 }
 
 /** Where a recipient is that no gate holds. */
 function describeProgress(
   { place, now, recipient: { nextTryAt } }: GateFacts,
   { reconcileSeconds }: ExplainDeps,
-): string {
-  if (nextTryAt !== null && nextTryAt > now) return 'it is not due yet'
-  if (place === null) return 'it is due; where it waits is not known, because Redis is unavailable'
+): CodedText {
+  if (nextTryAt !== null && nextTryAt > now) return progressText('not_due')
+  if (place === null) return progressText('redis_unavailable')
   if (place.site !== null) {
     const { site, group } = parseGroupSite(place.site)
-    const turn = group === null ? 'its turn' : `a node with a source of pool ${group}`
-    return `it is ready at ${site} and waits for ${turn}`
+    return group === null ? progressText('ready', { site }) : progressText('ready_for_pool', { site, pool: group })
   }
-  if (place.isScheduled) return 'it is due and will be claimed soon'
-  return `its MX hosts are being looked up, or it will be scheduled again within ${reconcileSeconds} seconds`
+  if (place.isScheduled) return progressText('claimed_soon')
+  return progressText('looked_up', { seconds: reconcileSeconds })
 }

@@ -17,12 +17,15 @@ import type { Suppression } from '#src/suppression/list.ts'
 import type { MessageView, RecipientView } from './read.ts'
 import { isWaiting, STATES } from './state.ts'
 import { countText } from '#src/platform/plural.ts'
+import { translationOf, type CodedText, type Translation } from '#src/platform/coded-text.ts'
+import { gateText } from './gate-texts.ts'
 
 export interface Gate {
   readonly gate: GateName
   readonly holds: boolean
   /** A sentence for people. */
   readonly says: string
+  readonly translation: Translation
   readonly rule: string | null
   readonly until: Date | null
 }
@@ -53,11 +56,15 @@ export interface QuotaUsage {
 
 type GateResult = Omit<Gate, 'gate' | 'rule' | 'until'> & Partial<Pick<Gate, 'rule' | 'until'>>
 
-const open = (says: string, rule: string | null = null): GateResult => ({ holds: false, says, rule })
-const held = (says: string, rule: string | null, until: Date | null = null): GateResult => ({
-  holds: true,
-  says,
+const open = (text: CodedText, rule: string | null = null): GateResult => ({
+  holds: false,
+  says: text.text,
+  translation: translationOf(text),
   rule,
+})
+const held = (text: CodedText, rule: string | null, until: Date | null = null): GateResult => ({
+  ...open(text, rule),
+  holds: true,
   until,
 })
 
@@ -86,47 +93,42 @@ export function evaluateGates(facts: GateFacts): Gate[] {
       gate,
       rule: null,
       until: null,
-      ...(applies ? GATES[gate](facts) : open(`not evaluated; ${state}: ${STATES[state]}`)),
+      ...(applies ? GATES[gate](facts) : open(gateText('not_evaluated', { state, meaning: STATES[state] }))),
     }
   })
 }
 
 function evaluateSchedule({ message, recipient, now }: GateFacts): GateResult {
   const { scheduledAt, timezone } = message
-  if (scheduledAt === null) return open('it is not scheduled')
+  if (scheduledAt === null) return open(gateText('not_scheduled'))
   const rule = `scheduled_at ${scheduledAt.toISOString()}, time zone ${timezone ?? 'UTC'}`
   if (recipient.state !== 'scheduled' || scheduledAt <= now)
-    return open(`its scheduled time was ${scheduledAt.toISOString()}`, rule)
-  return held('it waits for its scheduled time', rule, scheduledAt)
+    return open(gateText('scheduled_time_passed', { at: scheduledAt.toISOString() }), rule)
+  return held(gateText('waits_for_scheduled_time'), rule, scheduledAt)
 }
 
 function evaluateSuppression({ recipient, suppression }: GateFacts): GateResult {
   if (suppression !== null) {
     const { kind, cause, createdAt } = suppression
-    return held(`its address has been on the suppression list since ${createdAt.toISOString()}`, `${kind}: ${cause}`)
+    return held(gateText('suppressed', { since: createdAt.toISOString() }), `${kind}: ${cause}`)
   }
-  if (recipient.state === 'suppressed')
-    return held(
-      'its address was on the suppression list when it was accepted, and is no longer on it',
-      recipient.reason,
-    )
-  return open('its address is not on the suppression list')
+  if (recipient.state === 'suppressed') return held(gateText('was_suppressed'), recipient.reason)
+  return open(gateText('not_suppressed'))
 }
 
 /** The quota counts at acceptance: a stored message is never held by it. */
 function evaluateQuota({ usage: { plan, used, quota, periodEndsAt } }: GateFacts): GateResult {
-  if (quota === null) return open('it was counted when it was accepted', `plan ${plan}: no quota`)
+  if (quota === null) return open(gateText('counted'), `plan ${plan}: no quota`)
   const rule = `plan ${plan}: ${countText(quota, 'recipient')} a month, ${used} used`
-  if (used < quota) return open('it was counted when it was accepted', rule)
-  const says = 'it was counted when it was accepted; the quota is now used up, and no more mail is accepted this month'
-  return { ...open(says, rule), until: periodEndsAt }
+  if (used < quota) return open(gateText('counted'), rule)
+  return { ...open(gateText('counted_and_quota_used'), rule), until: periodEndsAt }
 }
 
 function isDue({ recipient, now }: GateFacts): boolean {
   return recipient.nextTryAt !== null && recipient.nextTryAt <= now
 }
 
-const SITE_STATE_UNKNOWN = 'not known: Redis is unavailable'
+const SITE_STATE_UNKNOWN = gateText('redis_unavailable')
 
 const TIER_RULE = 'strict priority of tiers at each site'
 
@@ -135,14 +137,11 @@ function evaluateTier(facts: GateFacts): GateResult {
     place,
     message: { tier },
   } = facts
-  if (tier === 'instant') return open('instant mail comes first', TIER_RULE)
+  if (tier === 'instant') return open(gateText('instant_first'), TIER_RULE)
   if (place === null) return open(SITE_STATE_UNKNOWN)
   const ahead = Object.entries(place.ahead).map(([name, count]) => `${count} ${name}`)
-  if (!isDue(facts) || ahead.length === 0) return open('no mail of a higher tier is ready at its site', TIER_RULE)
-  return held(
-    `mail of higher tiers is ready at its site and goes first: ${ahead.join(', ')}`,
-    `${TIER_RULE}; this is ${tier}`,
-  )
+  if (!isDue(facts) || ahead.length === 0) return open(gateText('no_higher_tier'), TIER_RULE)
+  return held(gateText('higher_tiers_first', { ahead: ahead.join(', ') }), `${TIER_RULE}; this is ${tier}`)
 }
 
 function evaluateSite(facts: GateFacts): GateResult {
@@ -152,18 +151,25 @@ function evaluateSite(facts: GateFacts): GateResult {
     recipient: { state, reason, nextTryAt },
   } = facts
   if (state === 'queued' && !isDue(facts) && reason?.endsWith(WAITS_FOR_SOURCE) === true)
-    return held(reason, 'the limits of a receiver apply to each source separately', nextTryAt)
+    return held(
+      gateText('source_busy', { reason }),
+      'the limits of a receiver apply to each source separately',
+      nextTryAt,
+    )
   if (place === null) return open(SITE_STATE_UNKNOWN)
-  if (place.states.length === 0) return open('no outbound process is at the connection limit of its site')
+  if (place.states.length === 0) return open(gateText('no_connection_limit'))
   const [sessions, waiting] = [
     sumOf(place.states.map((one) => one.sessions)),
     sumOf(place.states.map((one) => one.waiting)),
   ]
   const rule = limitOf(place.states)
-  const site = place.site === null ? 'its site' : parseGroupSite(place.site).site
-  const says = `${countText(sessions, 'connection')} to ${site} in use, ${waiting} waiting for one`
+  const counts = { count: sessions, waiting }
+  const text =
+    place.site === null
+      ? gateText('connections_to_its_site', counts)
+      : gateText('connections', { ...counts, site: parseGroupSite(place.site).site })
   const isFull = place.states.every((one) => (tier === 'instant' ? one.isFull.instant : one.isFull.others))
-  return isFull && (place.isWaiting || isDue(facts)) ? held(says, rule) : open(says, rule)
+  return isFull && (place.isWaiting || isDue(facts)) ? held(text, rule) : open(text, rule)
 }
 
 /** The limits of each source that may send it. */
@@ -186,29 +192,37 @@ function evaluateSuspension({ suspension, receiverSuspension }: GateFacts): Gate
   if (suspension === null) return evaluateReceiverSuspension(receiverSuspension)
   const { createdAt, until, reason } = suspension
   const rule = `suspended since ${createdAt.toISOString()}, until it is resumed`
-  // the reason tells who paused it
-  if (accountIdOf(suspension.subject) !== null)
-    return held(`its connected account is suspended: ${reason}`, rule, until)
+  if (accountIdOf(suspension.subject) !== null) return held(gateText('account_suspended', { reason }), rule, until)
   if (reason.startsWith(HELD_BACK_PREFIX))
-    return held(`its campaign is ${reason}`, 'a live installation must be complete before campaigns go out')
-  const by = reason.startsWith(RATE_PAUSE_PREFIX) ? '' : 'by the operator: '
-  return held(`${describeSuspended(suspension)} suspended ${by}${reason}`, rule, until)
+    return held(
+      gateText('campaign_held_back', { reason }),
+      'a live installation must be complete before campaigns go out',
+    )
+  return held(describeSuspension(suspension), rule, until)
 }
 
 function evaluateReceiverSuspension(suspension: ReceiverSuspension | null): GateResult {
-  if (suspension === null) return open('its destination is not suspended')
+  if (suspension === null) return open(gateText('not_suspended'))
   const { pace, source, rule, reply, until } = suspension
-  const what = pace === WILDCARD ? 'every receiver' : pace
+  const facts = { from: fromText(source), reply }
   return held(
-    `${what} is suspended${fromText(source)} because of this reply: ${reply}`,
+    pace === WILDCARD
+      ? gateText('every_receiver_suspended', facts)
+      : gateText('receiver_suspended', { ...facts, receiver: pace }),
     `rule ${rule} of the shaping file`,
     until,
   )
 }
 
-function describeSuspended({ kind, subject }: Suspension): string {
-  if (kind !== 'domain') return `its ${kind} ${subject} is`
-  return subject === '*' ? 'all mail is' : `${subject} is`
+function describeSuspension({ kind, subject, reason }: Suspension): CodedText {
+  if (kind === 'domain' && subject === '*') return gateText('all_suspended', { reason })
+  if (reason.startsWith(RATE_PAUSE_PREFIX))
+    return kind === 'domain'
+      ? gateText('domain_paused', { subject, reason })
+      : gateText('object_paused', { kind, subject, reason })
+  return kind === 'domain'
+    ? gateText('domain_suspended', { subject, reason })
+    : gateText('object_suspended', { kind, subject, reason })
 }
 
 function evaluateBackoff(facts: GateFacts): GateResult {
@@ -219,22 +233,27 @@ function evaluateBackoff(facts: GateFacts): GateResult {
     place,
   } = facts
   if (recipient.state === 'unknown')
-    return held(recipient.reason ?? STATES.unknown, unknownRule(tier), recipient.nextTryAt)
+    return held(
+      gateText('result_unknown', { reason: recipient.reason ?? STATES.unknown }),
+      unknownRule(tier),
+      recipient.nextTryAt,
+    )
   if (recipient.state === 'deferred' && !isDue(facts) && lastReason(facts) !== 'dns') {
-    const says = `the last attempt ended with: ${recipient.reason ?? 'no reason is known'}`
-    return held(says, backoffRule(facts, tier), recipient.nextTryAt)
+    const { reason } = recipient
+    const text = reason === null ? gateText('last_attempt_without_reason') : gateText('last_attempt', { reason })
+    return held(text, backoffRule(facts, tier), recipient.nextTryAt)
   }
   const { breakerUntilMs, detail, failures } = place?.failure ?? { breakerUntilMs: null, detail: '', failures: 0 }
   if (breakerUntilMs !== null && breakerUntilMs > now.getTime())
     return held(
-      `all servers of its site failed: ${detail}`,
+      gateText('circuit_breaker', { detail }),
       `circuit breaker: open after ${countText(failures, 'failure')} in a row`,
       new Date(breakerUntilMs),
     )
   return open(
     recipient.tries === 0
-      ? 'no attempt has failed yet'
-      : `${recipient.tries} of ${countText(tierRow(tier).retries + 1, 'attempt')} used`,
+      ? gateText('no_failed_attempt')
+      : gateText('attempts_used', { used: recipient.tries, max: tierRow(tier).retries + 1 }),
   )
 }
 
@@ -259,17 +278,22 @@ function evaluateDns(facts: GateFacts): GateResult {
   const { recipient, place } = facts
   const rule = 'a DNS failure is temporary: the lookup is retried and does not count as an attempt'
   if (recipient.state === 'deferred' && lastReason(facts) === 'dns' && !isDue(facts))
-    return held(recipient.reason ?? 'DNS did not respond', rule, recipient.nextTryAt)
-  if (place?.failure?.reason === 'dns' && isDue(facts)) return held(place.failure.detail, rule)
-  return open('no DNS failure is known')
+    return held(
+      gateText('dns_failed', { reason: recipient.reason ?? 'DNS did not respond' }),
+      rule,
+      recipient.nextTryAt,
+    )
+  if (place?.failure?.reason === 'dns' && isDue(facts))
+    return held(gateText('dns_failed', { reason: place.failure.detail }), rule)
+  return open(gateText('no_dns_failure'))
 }
 
 function evaluateEgress(facts: GateFacts): GateResult {
   const { state, reason, nextTryAt } = facts.recipient
   if (state !== 'queued' || isDue(facts) || reason?.startsWith(NO_SOURCE_REASON) !== true)
-    return open('a source may send it')
+    return open(gateText('source_available'))
   return held(
-    reason,
+    gateText('no_source', { reason }),
     'a source that is paused, gone or at its daily limit sends nothing; this does not count as an attempt',
     nextTryAt,
   )

@@ -3,7 +3,8 @@ import disposable from 'disposable-email-domains' with { type: 'json' }
 import { createAudience } from '#src/contacts/audiences.ts'
 import { createMemberLister } from '#src/contacts/member-pages.ts'
 import { saveContacts } from '#src/contacts/save-contacts.ts'
-import { createDomainDns } from '#src/domains/domain-dns.ts'
+import { createDomainDns, type DnsQueryResult } from '#src/domains/domain-dns.ts'
+import { recordText } from '#src/domains/record-texts.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
@@ -197,10 +198,11 @@ describe('scores of contacts', () => {
     await run('unscored')
     assert.strictEqual(dns.queries.length - before, 1)
     let queries = 0
-    const failing = async (): Promise<{ kind: 'failed'; reason: string }> => {
+    const failing = async (): Promise<DnsQueryResult<never>> => {
       queries++
       await Promise.resolve()
-      return { kind: 'failed', reason: 'test' }
+      const text = recordText('dns_failed', { code: 'test' })
+      return { kind: 'failed', reason: text.text, text }
     }
     const domains = createMailDomainChecker({ mx: failing, addresses: failing }, ctx.clock)
     const results = await domains(new Set(Array.from({ length: 5000 }, (_, i) => `${i}.example`)))

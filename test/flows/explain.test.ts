@@ -128,7 +128,7 @@ describe('explain', () => {
     await until(
       async () => {
         site = await heldBy(last, 'site limit')
-        return /^8 connections to .*slow\.example in use, \d+ waiting for one$/.test(site.says)
+        return /^connections to .*slow\.example in use: 8; waiting for one: \d+$/.test(site.says)
       },
       () => site.says,
     )

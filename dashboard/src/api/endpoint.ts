@@ -30,6 +30,14 @@ export interface FieldProblem {
   readonly message: string
 }
 
+type SayError = (code: string, message: string) => string
+let sayError: SayError = (_, message) => message
+
+/** How errors are said from now on: the shell sets it to the language of the reader. */
+export function setErrorLanguage(say: SayError): void {
+  sayError = say
+}
+
 /** Every answer of the API that is not a success, and every request that got no answer (status 0). */
 export class ApiError extends Error {
   readonly status: number
@@ -41,20 +49,17 @@ export class ApiError extends Error {
   readonly docUrl: string | null
 
   constructor(status: number, answer: Partial<ErrorBody>, headers = new Headers()) {
-    super(answer.message ?? `The server answered with status ${status}.`)
+    const code = status === 0 ? 'UNREACHABLE' : (answer.error ?? 'UNKNOWN')
+    super(sayError(code, answer.message ?? `The server answered with status ${status}.`))
     this.name = 'ApiError'
     this.status = status
-    this.code = answer.error ?? 'UNKNOWN'
+    this.code = code
     this.details = answer.details ?? []
     const seconds = Number(headers.get('retry-after') ?? Number.NaN)
     this.retryAfter = Number.isFinite(seconds) ? seconds : null
     this.requestId = headers.get('x-request-id')
     this.docUrl = answer.doc_url ?? null
   }
-}
-
-class UnreachableError extends ApiError {
-  override readonly code = 'UNREACHABLE'
 }
 
 /**
@@ -103,7 +108,7 @@ async function request<Input, Output>(
     ...(signal === undefined ? {} : { signal }),
   }).catch((error: unknown) => {
     if (signal?.aborted === true) throw error
-    throw new UnreachableError(0, { message: 'The server cannot be reached. Check the connection, then try again.' })
+    throw new ApiError(0, { message: 'The server cannot be reached. Check the connection, then try again.' })
   })
   if (response.ok) return response
   const answer = await readAnswer(response)

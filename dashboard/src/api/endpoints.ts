@@ -3323,6 +3323,8 @@ export type DnsRecord = {
   readonly status: "ok" | "missing" | "wrong" | "unknown" | "pending"
   /** what to correct */
   readonly message: string | null
+  /** of the message, without the name; null: there is none */
+  readonly translation: Translation | null
 }
 
 export type Domain = {
@@ -3362,6 +3364,8 @@ export type Domain = {
   readonly dkim_keys: readonly DkimKey[]
   /** what to publish besides the required records, such as MAIL FROM; empty: nothing */
   readonly recommendations: readonly string[]
+  /** of the recommendations, in their order; null: there is none */
+  readonly recommendation_translations: readonly (Translation | null)[]
   /** the registrar of the domain; null if it is not known */
   readonly registrar: string | null
   /** the name of the registrar; null if it is not known */
@@ -3912,6 +3916,8 @@ export type EmailExplanation = {
       | null
     /** where it is and why, as a sentence */
     readonly says: string
+    /** of what `says` has behind the state; null: nothing, or a text of the receiver */
+    readonly translation: Translation | null
     /** until when it is held; null if that is not known */
     readonly until: string | null
     /** the id of the message, as `em_…` */
@@ -3948,6 +3954,8 @@ export type EmailExplanation = {
         | null
       /** where it is and why, as a sentence */
       readonly says: string
+      /** of what `says` has behind the state; null: nothing, or a text of the receiver */
+      readonly translation: Translation | null
       /** until when it is held; null if that is not known */
       readonly until: string | null
       /** the address */
@@ -3989,6 +3997,8 @@ export type EmailExplanation = {
         readonly holds: boolean
         /** what the check found */
         readonly says: string
+        /** of `says` */
+        readonly translation: Translation
         /** the rule that decided */
         readonly rule: string | null
         /** until when it is held; null if that is not known */
@@ -8697,6 +8707,14 @@ export type TrackingSettings = {
   readonly tracking_domain: string | null
   /** the present base URL of tracking links */
   readonly tracking_url: string
+}
+
+/** for clients that show a sentence in another language */
+export type Translation = {
+  /** of the sentence; codes do not change, and new ones may come */
+  readonly code: string
+  /** what the sentence names */
+  readonly params: Readonly<Record<string, string>>
 }
 
 export type UnenrollContactBody = {

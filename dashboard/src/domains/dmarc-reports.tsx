@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react'
 import type { Domain } from '#dashboard/src/api/endpoints.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { DnsRecord } from '#dashboard/src/ui/dns-record.tsx'
 import { Section } from '#dashboard/src/ui/section.tsx'
 import { DmarcReportSummary } from './dmarc-summary.tsx'
@@ -10,6 +11,7 @@ import { policyRecords } from './policy-records.ts'
 
 export function DmarcReports({ domain }: { readonly domain: Domain }): ReactNode {
   const { domains } = useTexts()
+  const say = useServerText()
   const record = domain.dns_records.find(({ purpose }) => purpose === 'dmarc')
   return (
     <div className="flex flex-col gap-8">
@@ -20,7 +22,7 @@ export function DmarcReports({ domain }: { readonly domain: Domain }): ReactNode
             name={record.name}
             value={record.value}
             status={{ tone: recordTone(record), label: domains.recordStatus[record.status] }}
-            reason={record.message ?? undefined}
+            reason={record.message === null ? undefined : say(record.message, record.translation)}
           />
         )}
         <ol className="mt-4 list-decimal space-y-1 pl-5 text-muted">

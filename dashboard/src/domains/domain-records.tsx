@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react'
 import type { DnsRecord as ApiRecord, Domain } from '#dashboard/src/api/endpoints.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
 import { CopyButton } from '#dashboard/src/ui/copy-button.tsx'
 import { DnsRecord } from '#dashboard/src/ui/dns-record.tsx'
@@ -14,15 +15,21 @@ import { groupRecords, toZoneFile, type RecordGroup } from './record-groups.ts'
 
 export function DomainRecords({ domain }: { readonly domain: Domain }): ReactNode {
   const { domains } = useTexts()
-  const { recommendations, dns_records: records, dns_records_to_remove: superfluous } = domain
+  const say = useServerText()
+  const {
+    recommendations,
+    recommendation_translations: translations,
+    dns_records: records,
+    dns_records_to_remove: superfluous,
+  } = domain
   return (
     <div className="flex flex-col gap-8">
       <NextStep domain={domain} />
       {recommendations.length > 0 && (
         <Callout tone="info" title={domains.recommended}>
           <ul className="list-disc space-y-1 pl-5">
-            {recommendations.map((text) => (
-              <li key={text}>{text}</li>
+            {recommendations.map((text, index) => (
+              <li key={text}>{say(text, translations[index])}</li>
             ))}
           </ul>
         </Callout>
@@ -51,11 +58,12 @@ export function DomainRecords({ domain }: { readonly domain: Domain }): ReactNod
 /** What the owner should do now; nothing if all is well. */
 function NextStep({ domain }: { readonly domain: Domain }): ReactNode {
   const { domains } = useTexts()
+  const say = useServerText()
   const failing = domain.dns_records.find(({ required, status }) => required && status !== 'ok' && status !== 'pending')
   if (domain.status === 'verified' && failing === undefined) return null
   return (
     <Callout tone={domain.status === 'pending' ? 'info' : 'warning'} title={domains.nextStep[domain.status]}>
-      {failing?.message ?? domains.nextStepText}
+      {failing?.message == null ? domains.nextStepText : say(failing.message, failing.translation)}
     </Callout>
   )
 }
@@ -89,6 +97,7 @@ function RecordSection({ group, domain }: { readonly group: RecordGroup; readonl
 
 function Record({ record }: { readonly record: ApiRecord }): ReactNode {
   const { domains } = useTexts()
+  const say = useServerText()
   const { type, name, value, priority, required, status, message, purpose } = record
   const alternative =
     purpose === 'dkim' && name.includes('-ed._domainkey.') ? domains.secondSignature : domains.optional
@@ -100,7 +109,7 @@ function Record({ record }: { readonly record: ApiRecord }): ReactNode {
       priority={priority ?? undefined}
       purpose={required ? domains.required : alternative}
       status={{ tone: recordTone(record), label: domains.recordStatus[status], isLive: status === 'pending' }}
-      reason={status === 'ok' || message === null ? undefined : message}
+      reason={status === 'ok' || message === null ? undefined : say(message, record.translation)}
     />
   )
 }

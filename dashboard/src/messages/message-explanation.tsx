@@ -6,6 +6,7 @@ import { useApi } from '#dashboard/src/api/queries.ts'
 import { GateList, type ExplainedRecipient } from '#dashboard/src/shared/gate-list.tsx'
 import { isWaiting } from '#dashboard/src/shared/message-status.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
 import { SkeletonLines } from '#dashboard/src/ui/skeleton.tsx'
 import { DateTime, RelativeTime } from '#dashboard/src/ui/times.tsx'
@@ -15,17 +16,18 @@ const MAX_SHOWN = 20
 
 export function MessageExplanation({ message }: { readonly message: Message }): ReactNode {
   const { messages } = useTexts()
+  const say = useServerText()
   const answer = useApi(explainEmailByPath, { params: { id: message.email_id } })
   if (answer.error !== null) return <Callout tone="warning">{messages.notExplained}</Callout>
   if (answer.data === undefined) return <SkeletonLines lines={3} />
-  const { held_by: gate, says, until, recipients } = answer.data.data
+  const { held_by: gate, says, translation, until, recipients } = answer.data.data
   const waiting = recipients.filter(({ state }) => isWaiting(state))
   return (
     <Callout
       tone={message.status === 'deferred' || message.status === 'unknown' ? 'warning' : 'info'}
       title={gate === null ? messages.notHeld : messages.heldBy[gate]}
     >
-      <p className="break-words">{says}</p>
+      <p className="break-words">{say(says, translation)}</p>
       {until !== null && (
         <p className="mt-1 font-medium">
           {messages.until} <DateTime value={until} precision="second" /> (<RelativeTime value={until} />)

@@ -6,6 +6,7 @@ import { GateList, type ExplainedRecipient } from '#dashboard/src/shared/gate-li
 import { MessageStatusBadge } from '#dashboard/src/shared/message-status.tsx'
 import { operatorPath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { ButtonLink } from '#dashboard/src/ui/button.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
 import { KeyValueList } from '#dashboard/src/ui/key-value-list.tsx'
@@ -48,6 +49,7 @@ export function ExplanationSheet({ id, onClose }: ExplanationSheetProps): ReactN
 
 function Explanation({ explained }: { readonly explained: Explained }): ReactNode {
   const { operator, messages } = useTexts()
+  const say = useServerText()
   const { queue: texts } = operator
   return (
     <div className="flex min-w-0 flex-col gap-5">
@@ -55,7 +57,7 @@ function Explanation({ explained }: { readonly explained: Explained }): ReactNod
         tone={explained.status === 'deferred' ? 'warning' : 'info'}
         title={explained.held_by === null ? undefined : messages.heldBy[explained.held_by]}
       >
-        <p className="break-words">{explained.says}</p>
+        <p className="break-words">{say(explained.says, explained.translation)}</p>
         {explained.until !== null && (
           <p className="mt-1 font-medium">
             {operator.until} <DateTime value={explained.until} precision="second" /> (

@@ -3,6 +3,7 @@ import { CircleCheck, CirclePause } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { EmailExplanation } from '#dashboard/src/api/endpoints.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { cx } from '#dashboard/src/ui/class-names.ts'
 import { DateTime } from '#dashboard/src/ui/times.tsx'
 
@@ -15,9 +16,10 @@ interface GateListProps {
 
 export function GateList({ gates, className }: GateListProps): ReactNode {
   const { messages } = useTexts()
+  const say = useServerText()
   return (
     <ol className={cx('flex flex-col gap-1.5 text-sm', className)}>
-      {gates.map(({ gate, holds, says, rule, until }) => (
+      {gates.map(({ gate, holds, says, translation, rule, until }) => (
         <li key={gate} className="flex min-w-0 items-start gap-2">
           {holds ? (
             <CirclePause size={14} aria-hidden="true" className="mt-0.5 shrink-0 text-warning" />
@@ -27,7 +29,7 @@ export function GateList({ gates, className }: GateListProps): ReactNode {
           <span className="min-w-0 break-words">
             <span className="font-medium text-ink">{messages.gates[gate]}</span>
             <span className="sr-only"> ({holds ? messages.holds : messages.passes})</span>
-            <span className="text-muted">: {says}</span>
+            <span className="text-muted">: {say(says, translation)}</span>
             {rule !== null && <span className="block text-xs text-muted">{rule}</span>}
             {until !== null && (
               <span className="block text-xs text-muted">

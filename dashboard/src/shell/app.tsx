@@ -1,9 +1,11 @@
 /** Everything around the router: queries, language, toasts, and what is shown when a page fails. */
 import { QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider, type AnyRouter } from '@tanstack/react-router'
-import { useState, type ReactNode } from 'react'
+import { useEffect, useState, type ReactNode } from 'react'
+import { setErrorLanguage } from '#dashboard/src/api/endpoint.ts'
 import { ActionErrorContext, createQueryClient } from '#dashboard/src/api/queries.ts'
 import { LanguageProvider, useTexts } from '#dashboard/src/texts/language.tsx'
+import { sayError } from '#dashboard/src/texts/server-text.ts'
 import { ErrorState } from '#dashboard/src/ui/error-state.tsx'
 import { ToastProvider, useToast } from '#dashboard/src/ui/toast.tsx'
 import { LinkBehaviour } from '#dashboard/src/ui/ui-link.tsx'
@@ -24,7 +26,8 @@ export function App({ router }: { readonly router: AnyRouter }): ReactNode {
 }
 
 function Services({ router, children }: { readonly router: AnyRouter; readonly children: ReactNode }): ReactNode {
-  const { shell, ui } = useTexts()
+  const { shell, ui, server } = useTexts()
+  useEffect(() => setErrorLanguage((code, message) => sayError(server, code, message)), [server])
   return (
     <UiTexts value={ui}>
       <LinkBehaviour value={(href) => router.history.push(href)}>

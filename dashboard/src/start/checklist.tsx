@@ -6,6 +6,7 @@ import { useAction, useApi } from '#dashboard/src/api/queries.ts'
 import { useCan } from '#dashboard/src/session/session.tsx'
 import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { Button, ButtonLink } from '#dashboard/src/ui/button.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
 import { Card } from '#dashboard/src/ui/card.tsx'
@@ -121,6 +122,7 @@ function RecordsToPublish({ domainId }: { readonly domainId: string | null }): R
   const path = useWorkspacePath()
   const can = useCan()
   const toast = useToast()
+  const say = useServerText()
   const domains = useApi(getDomains, { query: { limit: 100 } }, { isEnabled: domainId !== null && can('domains:read') })
   const check = useAction(verifyDomain, {
     invalidates: ['/public/domains', '/public/checklist'],
@@ -145,7 +147,11 @@ function RecordsToPublish({ domainId }: { readonly domainId: string | null }): R
             value={record.value}
             priority={record.priority ?? undefined}
             purpose={start.neededBy(domain.domain)}
-            reason={record.status === 'pending' ? undefined : (record.message ?? undefined)}
+            reason={
+              record.status === 'pending' || record.message === null
+                ? undefined
+                : say(record.message, record.translation)
+            }
           />
         ))}
       </div>

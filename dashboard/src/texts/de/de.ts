@@ -10,6 +10,7 @@ import { messages } from './messages.ts'
 import { inbox } from './inbox.ts'
 import { received } from './received.ts'
 import { segments } from './segments.ts'
+import { server } from './server.ts'
 import { session } from './session.ts'
 import { secrets } from './secrets.ts'
 import { keys } from './keys.ts'
@@ -40,6 +41,7 @@ export const de: Texts = {
   messages,
   mailView,
   domains,
+  server,
   session,
   shell,
   templates,

@@ -15,6 +15,7 @@ import { messages } from './messages.ts'
 import { inbox } from './inbox.ts'
 import { received } from './received.ts'
 import { segments } from './segments.ts'
+import { server } from './server.ts'
 import { session } from './session.ts'
 import { secrets } from './secrets.ts'
 import { keys } from './keys.ts'
@@ -43,6 +44,7 @@ export const en = {
   messages,
   mailView,
   domains,
+  server,
   session,
   shell,
   templates,

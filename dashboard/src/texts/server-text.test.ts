@@ -1,0 +1,39 @@
+import { assert } from 'chai'
+import { sayError, sayServerText } from './server-text.ts'
+
+describe('texts of the server in the language of the reader', () => {
+  const wording = {
+    language: 'de',
+    server: {
+      'record.cname_elsewhere': 'Der CNAME zeigt auf {found}.',
+      'gate.suppressed': 'Gesperrt seit {since}.',
+      'error.CONFLICT': 'Das geht jetzt nicht.',
+      'error.NOT_FOUND': 'Das gibt es nicht.',
+    },
+  } as const
+  const cases: readonly [what: string, code: string | null, params: Record<string, string>, said: string][] = [
+    ['by its code', 'record.cname_elsewhere', { found: 'a.example' }, 'Der CNAME zeigt auf a.example.'],
+    ['a code that is not known, in the words of the server', 'record.later', {}, 'English'],
+    ['without a code, in the words of the server', null, {}, 'English'],
+    [
+      'a parameter that looks like one of ours is text',
+      'record.cname_elsewhere',
+      { found: '{x}' },
+      'Der CNAME zeigt auf {x}.',
+    ],
+    ['a parameter that is missing stays visible', 'record.cname_elsewhere', {}, 'Der CNAME zeigt auf {found}.'],
+  ]
+  for (const [what, code, params, said] of cases)
+    it(what, () => assert.strictEqual(sayServerText(wording, 'English', code === null ? null : { code, params }), said))
+
+  it('a time in the zone of the reader', () => {
+    const at = { code: 'gate.suppressed', params: { since: '2026-11-02T12:00:00.000Z' } }
+    assert.match(sayServerText(wording, 'English', at), /^Gesperrt seit 0?2\.11\.2026/)
+  })
+
+  it('an error by its code; a specific one with what the server says', () => {
+    assert.strictEqual(sayError(wording.server, 'NOT_FOUND', 'No such key.'), 'Das gibt es nicht.')
+    assert.strictEqual(sayError(wording.server, 'CONFLICT', 'It was sent.'), 'Das geht jetzt nicht. (It was sent.)')
+    assert.strictEqual(sayError({}, 'CONFLICT', 'It was sent.'), 'It was sent.')
+  })
+})

@@ -1,0 +1,12 @@
+import { useCallback } from 'react'
+import { useLanguage, useTexts } from './language.tsx'
+import { sayServerText, type Translation } from './server-text.ts'
+
+/** `(sentence of the server, its code and parameters)`. */
+type SayServerText = (text: string, translation: Translation | null | undefined) => string
+
+export function useServerText(): SayServerText {
+  const { server } = useTexts()
+  const { language } = useLanguage()
+  return useCallback((text, translation) => sayServerText({ server, language }, text, translation), [server, language])
+}

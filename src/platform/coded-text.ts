@@ -1,0 +1,49 @@
+/**
+ * Sentences for people with a stable code and what they name, so that a client can show them in another language: the
+ * API returns both. A catalogue maps codes to English sentences with `{parameters}`. Codes are a public contract. Pure;
+ * parameters may be untrusted text, which is never read as a sentence.
+ */
+
+/** What a client needs to say a sentence in its own words. */
+export interface Translation {
+  /** Such as `record.cname_elsewhere`. */
+  readonly code: string
+  readonly params: Readonly<Record<string, string>>
+}
+
+export interface CodedText extends Translation {
+  /** The sentence in English. */
+  readonly text: string
+}
+
+type NamesIn<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
+/** A sentence that is joined of several strings has no literal type: its parameters are not checked. */
+type ParamsOf<Text extends string> = string extends Text
+  ? [params?: Readonly<Record<string, string | number>>]
+  : [NamesIn<Text>] extends [never]
+    ? []
+    : [params: Readonly<Record<NamesIn<Text>, string | number>>]
+
+export type TextWriter<Texts extends Readonly<Record<string, string>>> = <Code extends keyof Texts & string>(
+  code: Code,
+  ...params: ParamsOf<Texts[Code]>
+) => CodedText
+
+/** The function that writes the sentences of a catalogue. Its codes begin with `area`. */
+export function textsOf<const Texts extends Readonly<Record<string, string>>>(
+  area: string,
+  texts: Texts,
+): TextWriter<Texts> {
+  return (code, ...[given = {}]) => {
+    const params = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]))
+    return { code: `${area}.${code}`, params, text: fillText(texts[code] ?? code, params) }
+  }
+}
+
+function fillText(text: string, params: Translation['params']): string {
+  return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => params[name] ?? whole)
+}
+
+export function translationOf({ code, params }: CodedText): Translation {
+  return { code, params }
+}

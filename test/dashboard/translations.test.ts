@@ -1,0 +1,40 @@
+/**
+ * Sentences with a code (src/platform/coded-text.ts) and the codes of errors have a German text in the dashboard, which
+ * names nothing that the server does not give. An area of codes that is new belongs into the table.
+ */
+import { assert } from 'chai'
+import { server as german } from '#dashboard/src/texts/de/server.ts'
+import { RECOMMENDATION_TEXTS, RECORD_TEXTS } from '#src/domains/record-texts.ts'
+import { GATE_TEXTS, PROGRESS_TEXTS } from '#src/messages/gate-texts.ts'
+import { ERRORS } from '#src/platform/errors.ts'
+
+const AREAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  record: RECORD_TEXTS,
+  recommendation: RECOMMENDATION_TEXTS,
+  gate: GATE_TEXTS,
+  progress: PROGRESS_TEXTS,
+}
+/** Of requests that got no answer, or one without a code. */
+const ERRORS_OF_DASHBOARD = ['UNREACHABLE', 'UNKNOWN']
+
+describe('dashboard: translations of what the server says', () => {
+  const english = new Map(
+    Object.entries(AREAS).flatMap(([area, texts]) =>
+      Object.entries(texts).map(([code, text]) => [`${area}.${code}`, text] as const),
+    ),
+  )
+  const errors = [...Object.keys(ERRORS), ...ERRORS_OF_DASHBOARD].map((code) => `error.${code}`)
+
+  it('German has a text for each code, and for no other', () => {
+    assert.sameMembers(Object.keys(german), [...english.keys(), ...errors])
+  })
+
+  for (const [code, text] of english)
+    it(`${code} names in German only what the server gives`, () => {
+      assert.includeMembers(namesIn(text), namesIn(german[code] ?? ''))
+    })
+})
+
+function namesIn(text: string): string[] {
+  return [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+}
