@@ -10,7 +10,8 @@ import { isReachable } from '#src/net/address-policy.ts'
 import { type DoctorCheck, type DoctorFinding, ok, skipped, warning } from './check.ts'
 
 const TODO =
-  'let it listen on 127.0.0.1 only (HTTP_HOST; HTTPS_HOST is that of HTTPS_PORT; or ListenStream= of mailstead-api.socket), or close it in the firewall'
+  'let it listen on 127.0.0.1 only (HTTP_HOST; HTTPS_HOST is that of HTTPS_PORT; or ListenStream= of ' +
+  'mailstead-api.socket), or close it in the firewall'
 
 /** What is known of this machine. */
 interface Machine {
