@@ -15,7 +15,6 @@ import { Card } from '#dashboard/src/ui/card.tsx'
 import { Checkbox } from '#dashboard/src/ui/checkbox.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { Field } from '#dashboard/src/ui/field.tsx'
-import { formatNumber } from '#dashboard/src/ui/format.ts'
 import { SearchInput } from '#dashboard/src/ui/search-input.tsx'
 import { Section } from '#dashboard/src/ui/section.tsx'
 import { Select } from '#dashboard/src/ui/select.tsx'
@@ -83,7 +82,7 @@ function AudienceList({ draft }: { readonly draft: Draft }): ReactNode {
           <Checkbox
             key={id}
             label={name}
-            hint={campaigns.members(formatNumber(count, ui.locale))}
+            hint={campaigns.members(count)}
             isChecked={chosen.includes(id)}
             onChange={(isChecked) => {
               const rest = chosen.filter((one) => one !== id)

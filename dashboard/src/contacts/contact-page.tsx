@@ -139,7 +139,14 @@ function ContactActions({ contact, onEdit, onErase }: ContactActionsProps): Reac
       )}
       {(canWrite || canErase) && (
         <Menu
-          trigger={<IconButton icon={MoreHorizontal} label={contacts.moreActions} isLoading={download.isRunning} />}
+          trigger={
+            <IconButton
+              variant="secondary"
+              icon={MoreHorizontal}
+              label={contacts.moreActions}
+              isLoading={download.isRunning}
+            />
+          }
           groups={[
             {
               items: [

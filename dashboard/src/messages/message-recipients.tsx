@@ -69,7 +69,7 @@ function useRecipientColumns(menu: (recipient: Recipient) => ReactNode): readonl
       {
         id: 'state',
         header: messages.status,
-        width: '8.5rem',
+        width: '9.5rem',
         cell: ({ state }: Recipient) => <MessageStatusBadge status={state} />,
       },
       {

@@ -4,6 +4,7 @@ import { adminListHeldSuppressions, type HeldSuppressions } from '#dashboard/src
 import { useApi } from '#dashboard/src/api/queries.ts'
 import { operatorPath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { Callout } from '#dashboard/src/ui/callout.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { LinkText } from '#dashboard/src/ui/link-text.tsx'
@@ -12,12 +13,17 @@ import { PageHeader } from '#dashboard/src/ui/page-header.tsx'
 import { RelativeTime } from '#dashboard/src/ui/times.tsx'
 import { Loaded, PlainTable } from './loaded.tsx'
 
+const REASONS = ['outage', 'proof'] as const
+
+function reasonOf(hold: string): (typeof REASONS)[number] {
+  return hold === 'outage' ? 'outage' : 'proof'
+}
+
 /** Suppressions that wait, because a fault of the receiver is likely. They resolve themselves. */
 export function HeldPage(): ReactNode {
   const { operator, administration } = useTexts()
   const { held: texts } = administration
   const query = useApi(adminListHeldSuppressions, {})
-  const reasonOf = (hold: string): keyof typeof texts.reasons => (hold === 'outage' ? 'outage' : 'proof')
   const columns: readonly DataColumn<HeldSuppressions>[] = [
     {
       id: 'receiver',
@@ -25,7 +31,7 @@ export function HeldPage(): ReactNode {
       cell: ({ receiver }) => (
         <LinkText href={operatorPath(`/receivers/${encodeURIComponent(receiver)}`)}>{receiver}</LinkText>
       ),
-      width: '18%',
+      width: '34%',
     },
     {
       id: 'count',
@@ -34,18 +40,13 @@ export function HeldPage(): ReactNode {
       width: '7rem',
       align: 'right',
     },
-    { id: 'why', header: texts.why, cell: ({ hold }) => texts.reasons[reasonOf(hold)], width: '22%', priority: 2 },
-    {
-      id: 'todo',
-      header: texts.todo,
-      cell: ({ hold }) => <span className="block py-2 whitespace-normal">{texts.todos[reasonOf(hold)]}</span>,
-    },
+    { id: 'why', header: texts.why, cell: ({ hold }) => texts.reasons[reasonOf(hold)], priority: 2 },
     {
       id: 'since',
       header: operator.since,
       cell: ({ since }) => <RelativeTime value={since} />,
       width: '9rem',
-      priority: 3,
+      priority: 2,
     },
   ]
   return (
@@ -53,13 +54,20 @@ export function HeldPage(): ReactNode {
       <PageHeader title={texts.title} description={texts.description} />
       <Loaded query={query}>
         {({ data }) => (
-          <PlainTable
-            label={texts.title}
-            columns={columns}
-            rows={data.held}
-            getRowId={({ hold, receiver }) => `${hold} ${receiver}`}
-            empty={<EmptyState icon={ShieldCheck} title={texts.empty} text={texts.emptyText} />}
-          />
+          <div className="flex flex-col gap-4">
+            {REASONS.filter((reason) => data.held.some(({ hold }) => reasonOf(hold) === reason)).map((reason) => (
+              <Callout key={reason} title={texts.reasons[reason]}>
+                {texts.todos[reason]}
+              </Callout>
+            ))}
+            <PlainTable
+              label={texts.title}
+              columns={columns}
+              rows={data.held}
+              getRowId={({ hold, receiver }) => `${hold} ${receiver}`}
+              empty={<EmptyState icon={ShieldCheck} title={texts.empty} text={texts.emptyText} />}
+            />
+          </div>
         )}
       </Loaded>
     </>

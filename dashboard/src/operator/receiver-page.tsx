@@ -39,7 +39,9 @@ export function ReceiverPage(): ReactNode {
       <Loaded query={query} lines={10}>
         {() =>
           receiver === undefined ? (
-            <EmptyState title={operator.receivers.unknown} />
+            <Card>
+              <EmptyState title={operator.receivers.unknown} />
+            </Card>
           ) : (
             <ReceiverDetails receiver={receiver} />
           )

@@ -15,7 +15,7 @@ export function NavigationList({ groups, basePath }: NavigationListProps): React
   const { shell } = useTexts()
   const { pathname } = useLocation()
   return (
-    <nav aria-label={shell.product} className="flex flex-col gap-4">
+    <nav aria-label={shell.product} className="flex flex-col gap-2.5">
       {groups.map(({ title, items }) => (
         <div key={items[0]?.path ?? ''}>
           {title !== null && <p className="px-2 pb-1 text-xs font-medium text-faint">{title(shell.navigation)}</p>}

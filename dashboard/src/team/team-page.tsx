@@ -56,9 +56,7 @@ export function TeamPage(): ReactNode {
       </Section>
       {mayManage && <Invitations />}
       <div className="mt-8">
-        <Button variant="ghost" onClick={() => changeSearch({ leave: 'yes' })}>
-          {texts.leave}
-        </Button>
+        <Button onClick={() => changeSearch({ leave: 'yes' })}>{texts.leave}</Button>
       </div>
       {search['invite'] !== undefined && <InviteDialog onClose={() => changeSearch({ invite: undefined })} />}
       {search['leave'] !== undefined && <LeaveDialog onClose={() => changeSearch({ leave: undefined })} />}

@@ -41,7 +41,7 @@ export function TemplateMenu({ template: { id, name }, icon }: TemplateMenuProps
   return (
     <>
       <Menu
-        trigger={<IconButton icon={icon} label={templates.more} />}
+        trigger={<IconButton variant="secondary" icon={icon} label={templates.more} />}
         groups={[{ items: [{ label: templates.copyId, icon: Copy, onSelect: copyId }] }, ...danger]}
       />
       <ConfirmDialog

@@ -53,7 +53,7 @@ export function TemplatesPage(): ReactNode {
         tabs={<TemplateListTabs current="templates" />}
       />
       {!isEmpty && (
-        <div className="mb-3 max-w-xs">
+        <div className="mb-3 sm:max-w-xs">
           <SearchInput
             label={templates.search}
             placeholder={templates.search}

@@ -18,13 +18,16 @@ const ICONS = { info: Info, success: CircleCheck, warning: TriangleAlert, danger
 export function Callout({ tone = 'info', title, children, action }: CalloutProps) {
   const Icon = ICONS[tone]
   return (
-    <div className={cx('flex flex-wrap items-start gap-x-3 gap-y-2 rounded-lg px-4 py-3', SOFT[tone])}>
+    <div className={cx('flex items-start gap-3 rounded-lg px-4 py-3', SOFT[tone])}>
       <Icon size={16} aria-hidden="true" className="mt-0.5 shrink-0" />
-      <div className="min-w-0 flex-1 basis-56">
-        {title !== undefined && <p className="font-medium">{title}</p>}
-        {children !== undefined && <div className="text-ink">{children}</div>}
+      {/* an action that has no room beside the text is below it */}
+      <div className="flex min-w-0 flex-1 flex-wrap items-start gap-x-3 gap-y-2">
+        <div className="min-w-0 flex-1 basis-56">
+          {title !== undefined && <p className="font-medium">{title}</p>}
+          {children !== undefined && <div className="text-ink">{children}</div>}
+        </div>
+        {action !== undefined && <div className="shrink-0">{action}</div>}
       </div>
-      {action !== undefined && <div className="shrink-0">{action}</div>}
     </div>
   )
 }

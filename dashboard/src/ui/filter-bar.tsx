@@ -139,11 +139,7 @@ export function FilterBar({ filters, value, onChange, search, actions }: FilterB
       {addable.length > 0 && (
         <Menu
           align="start"
-          trigger={
-            <Button variant="ghost" icon={ListFilter}>
-              {texts.addFilter}
-            </Button>
-          }
+          trigger={<Button icon={ListFilter}>{texts.addFilter}</Button>}
           groups={[
             {
               items: addable.map((filter) => ({

@@ -30,7 +30,7 @@ function Caption({ label, text, isLabelHidden = false }: BarProps) {
   if (isLabelHidden && text === undefined) return null
   return (
     <span className="mb-1.5 flex justify-between gap-4 text-sm">
-      <span className={cx('min-w-0 truncate text-ink', isLabelHidden && 'sr-only')}>{label}</span>
+      <span className={cx('min-w-0 break-words text-ink', isLabelHidden && 'sr-only')}>{label}</span>
       {text !== undefined && <span className="shrink-0 text-muted tabular-nums">{text}</span>}
     </span>
   )

@@ -67,7 +67,6 @@ export const administration: Texts['administration'] = {
       proof:
         'Nichts. Nach einer Störung wird eine Adresse nur gesperrt, wenn sie noch einmal ablehnt. Nimmt sie an, oder nach 30 Tagen, fällt sie aus dieser Liste.',
     },
-    todo: 'Was zu tun ist',
   },
   dmarc: {
     title: 'DMARC-Berichte',

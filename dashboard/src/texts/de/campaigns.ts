@@ -56,7 +56,7 @@ export const campaigns: Texts['campaigns'] = {
   noAudienceText:
     'Eine Zielgruppe enthält die Kontakte, die Ihren E-Mails zugestimmt haben. Legen Sie zuerst eine an und fügen Sie Kontakte hinzu.',
   toAudiences: 'Zu den Zielgruppen',
-  members: (count) => `${count} Kontakte`,
+  members: (count) => (count === 1 ? '1 Kontakt' : `${count.toLocaleString('de')} Kontakte`),
   segment: 'Segment',
   segmentHint: 'Nur Mitglieder, die auch in diesem Segment sind, bekommen die E-Mail.',
   everyone: 'Alle Mitglieder der Zielgruppen',

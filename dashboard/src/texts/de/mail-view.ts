@@ -27,7 +27,7 @@ export const mailView: Texts['mailView'] = {
   isTruncated: 'Der Text ist sehr lang; dies ist sein Anfang. Der Quelltext enthält alles.',
   statuses: {
     scheduled: 'Geplant',
-    queued: 'In der Warteschlange',
+    queued: 'Wartet',
     sending: 'Wird gesendet',
     deferred: 'Zurückgestellt',
     unknown: 'Unklar',

@@ -58,7 +58,6 @@ export const administration = {
       proof:
         'Nothing. After an outage an address is suppressed only if it bounces once more. If it accepts mail, or after 30 days, it is dropped from this list.',
     },
-    todo: 'What to do',
   },
   dmarc: {
     title: 'DMARC reports',

@@ -53,7 +53,7 @@ export const campaigns = {
   noAudience: 'No audience yet',
   noAudienceText: 'An audience holds the contacts that agreed to get your mail. Create one and add contacts first.',
   toAudiences: 'Go to audiences',
-  members: (count: string) => `${count} contacts`,
+  members: (count: number) => (count === 1 ? '1 contact' : `${count.toLocaleString('en')} contacts`),
   segment: 'Segment',
   segmentHint: 'Only members that are also in this segment get the mail.',
   everyone: 'All members of the audiences',
