@@ -77,7 +77,13 @@ export function AppLayout({ groups, basePath, workspace, connection, children }:
           <UserMenu />
         </div>
       </Sheet>
-      <PageCommands groups={groups} basePath={basePath} isOpen={isSearching} onOpenChange={setSearching} />
+      <PageCommands
+        groups={groups}
+        basePath={basePath}
+        permissions={workspace?.permissions ?? []}
+        isOpen={isSearching}
+        onOpenChange={setSearching}
+      />
     </div>
   )
 }
