@@ -8,7 +8,7 @@ import { findCampaign, type Campaign } from '#src/campaigns/store.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { planOf, type ApiContext } from '#api/http/context.ts'
 import { route } from '#api/http/route.ts'
-import { envelope, timestamp } from '#api/http/response-schemas.ts'
+import { envelope, timestamp, translation } from '#api/http/response-schemas.ts'
 import { ACCESS, byId, NO_CAMPAIGN } from './campaign-view.ts'
 
 const count = z.int().min(0)
@@ -16,6 +16,7 @@ const findingSchema = z.object({
   code: z.string(),
   level: z.enum(['green', 'yellow', 'red']),
   message: z.string(),
+  translation: translation.nullable().meta({ description: 'of the message; null: there is none' }),
   may_force: z.boolean(),
 })
 const receiverSchema = z.object({
@@ -107,6 +108,6 @@ function presentPreview(preview: CampaignPreview): Record<string, unknown> {
     quota_room: quotaRoom,
     expected_finish_at: expectedFinish?.toISOString() ?? null,
     never_mailed_share: neverMailedShare,
-    findings: findings.map(({ code, level, message, mayForce }) => ({ code, level, message, may_force: mayForce })),
+    findings: findings.map(({ mayForce, ...finding }) => ({ ...finding, may_force: mayForce })),
   }
 }

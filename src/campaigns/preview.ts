@@ -13,12 +13,16 @@ import { receiverOf } from '#src/suppression/receiver.ts'
 import { countRecipients, sampleNeverMailed, type RecipientCounts } from './recipient-counts.ts'
 import { validateCampaign, type StartBlocker, type StartDeps } from './start.ts'
 import type { Campaign } from './store.ts'
+import { translationOf, type CodedText, type Translation } from '#src/platform/coded-text.ts'
 import { countText } from '#src/platform/plural.ts'
+import { findingText } from './finding-texts.ts'
 
 export interface PreviewFinding {
   readonly code: string
   readonly level: 'green' | 'yellow' | 'red'
   readonly message: string
+  /** Of the message; null: it has no code, such as an error of a template. */
+  readonly translation: Translation | null
   /** Whether the campaign can be sent despite the finding: red ones only with force, all others always. */
   readonly mayForce: boolean
 }
@@ -98,8 +102,8 @@ export async function previewCampaign(
   }
 }
 
-function toFinding({ code, message, mayForce }: StartBlocker): PreviewFinding {
-  return { code, level: 'red', message, mayForce }
+function toFinding({ code, message, translation, mayForce }: StartBlocker): PreviewFinding {
+  return { code, level: 'red', message, translation: translation ?? null, mayForce }
 }
 
 interface PreviewFacts {
@@ -115,75 +119,59 @@ interface PreviewFacts {
 }
 
 type PreviewRule = (facts: PreviewFacts) => PreviewFinding | null
-const red = (code: string, message: string): PreviewFinding => ({ code, level: 'red', message, mayForce: true })
-const yellow = (code: string, message: string): PreviewFinding => ({ code, level: 'yellow', message, mayForce: true })
-const green = (code: string, message: string): PreviewFinding => ({ code, level: 'green', message, mayForce: true })
+type FindingWriter = (code: string, text: CodedText) => PreviewFinding
+const ofLevel =
+  (level: PreviewFinding['level']): FindingWriter =>
+  (code, text) => ({ code, level, message: text.text, translation: translationOf(text), mayForce: true })
+const [red, yellow, green] = [ofLevel('red'), ofLevel('yellow'), ofLevel('green')]
 
 const PREVIEW_RULES: readonly PreviewRule[] = [
-  ({ total }) => (total === 0 ? red('nobody', 'the campaign has no recipients') : null),
+  ({ total }) => (total === 0 ? red('nobody', findingText('nobody')) : null),
   ({ total, quotaRemaining }) =>
     quotaRemaining !== null && total > quotaRemaining
-      ? red(
-          'quota',
-          `this month's remaining quota covers ${quotaRemaining} of ${countText(total, 'recipient')}; ` +
-            'the campaign would then pause',
-        )
+      ? red('quota', findingText('quota', { remaining: quotaRemaining, recipients: countText(total, 'recipient') }))
       : null,
   ({ receivers }) => {
     const full = receivers
       .filter(({ recipients, warmUpRemaining }) => warmUpRemaining !== null && recipients > warmUpRemaining)
       .map(({ receiver }) => receiver)
-    return full.length > 0
-      ? yellow(
-          'warm-up',
-          `the warm-up limit for ${full.join(', ')} is below the number of recipients; the rest follows on later days`,
-        )
-      : null
+    return full.length > 0 ? yellow('warm-up', findingText('warm_up', { receivers: full.join(', ') })) : null
   },
   ({ neverMailedShare: share }) =>
     share !== null && share > HIGH_NEVER_MAILED_SHARE
-      ? yellow('never-mailed', `${Math.round(share * 100)} % of the recipients were sent nothing within a year`)
+      ? yellow('never-mailed', findingText('never_mailed', { percent: Math.round(share * 100) }))
       : null,
   ({ sender }) =>
     sender === null
       ? null
       : sender.status === 'degraded'
-        ? red('dkim', 'the DKIM records of the sending domain are gone from DNS')
-        : green('dkim', 'signed with the domain in From: aligned'),
+        ? red('dkim', findingText('dkim_missing'))
+        : green('dkim', findingText('dkim_aligned')),
   ({ sender }) =>
     sender === null
       ? null
       : sender.hasMailFrom
-        ? green('spf', 'the return-path is under the domain in From: aligned')
-        : yellow(
-            'spf',
-            'the return-path is not under the domain in From: SPF is not aligned, DMARC depends on DKIM alone',
-          ),
+        ? green('spf', findingText('spf_aligned'))
+        : yellow('spf', findingText('spf_not_aligned')),
   ({ sender, total }) => {
     if (sender === null || sender.dmarc === 'ok')
-      return sender === null ? null : green('dmarc', 'the sending domain has a DMARC record')
-    const message = 'the sending domain has no valid DMARC record'
+      return sender === null ? null : green('dmarc', findingText('dmarc_published'))
     return total > BULK_SENDER_RECIPIENTS
-      ? red('dmarc', `${message}, which large receivers require from bulk senders`)
-      : yellow('dmarc', message)
+      ? red('dmarc', findingText('dmarc_required'))
+      : yellow('dmarc', findingText('dmarc_missing'))
   },
-  ({ subjects }) => (subjects.some((subject) => subject.trim() === '') ? red('subject', 'the subject is empty') : null),
   ({ subjects }) =>
-    subjects.some((subject) => REPLY_PREFIX.test(subject))
-      ? yellow(
-          'subject',
-          'the subject begins like a reply or a forwarded message: ' +
-            'spam filters, and the law in some countries, treat that as deceptive',
-        )
-      : null,
+    subjects.some((subject) => subject.trim() === '') ? red('subject', findingText('subject_empty')) : null,
+  ({ subjects }) =>
+    subjects.some((subject) => REPLY_PREFIX.test(subject)) ? yellow('subject', findingText('subject_of_reply')) : null,
   ({ testPercent, total }) =>
     testPercent !== null && total > 0 && Math.floor((total * testPercent) / 100) < 2
-      ? yellow('test', 'the test has too few recipients for two subjects; all others still wait until it ends')
+      ? yellow('test', findingText('test_too_small'))
       : null,
   ({ trackingUrl }) =>
     trackingUrl.startsWith('https:')
-      ? green('list-unsubscribe', 'one-click unsubscribe by HTTPS and by mail')
-      : yellow('list-unsubscribe', 'the unsubscribe link is not HTTPS: receivers do not show it (RFC 8058 4)'),
+      ? green('list-unsubscribe', findingText('unsubscribe_https'))
+      : yellow('list-unsubscribe', findingText('unsubscribe_http')),
 ]
 
 interface SenderFacts {

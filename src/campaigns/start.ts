@@ -12,6 +12,8 @@ import type { Renderer } from '#src/templates/renderer.ts'
 import { sampleVariables } from '#src/templates/variables.ts'
 import { findTemplateVersion } from '#src/templates/versions.ts'
 import { compileInlineTemplate } from '#src/templates/inline-template.ts'
+import { translationOf, type CodedText, type Translation } from '#src/platform/coded-text.ts'
+import { findingText } from './finding-texts.ts'
 import { moveCampaign, type CampaignKey, type CampaignMoveResult } from './transitions.ts'
 import { CAMPAIGN_MOVES } from './state.ts'
 import { findCampaign, type Campaign } from './store.ts'
@@ -25,6 +27,8 @@ export type StartDeps = Pick<Context, 'clock'> & {
 export interface StartBlocker {
   readonly code: string
   readonly message: string
+  /** Of the message; absent: it has no code, such as an error of a template. */
+  readonly translation?: Translation
   /** Whether the owner may send the campaign anyway. */
   readonly mayForce: boolean
 }
@@ -46,10 +50,12 @@ export interface CampaignValidation {
 /** A blocker that cannot be forced. */
 const unforceable = (code: string, message: string): StartBlocker => ({ code, message, mayForce: false })
 
-const NO_CONTENT = unforceable(
-  'no-content',
-  'the campaign has no content: set an existing template, or subject and body',
-)
+const withCode = (code: string, text: CodedText): StartBlocker => ({
+  ...unforceable(code, text.text),
+  translation: translationOf(text),
+})
+
+const NO_CONTENT = withCode('no-content', findingText('no_content'))
 
 export function startCampaign(ctx: StartDeps, name: CampaignKey): Promise<StartResult> {
   return validateAndMove(ctx, name, async (tx, campaign, { sendable, blockers }) => {
@@ -130,10 +136,8 @@ export async function validateCampaign(
   const content = 'code' in contentOrBlocker ? null : contentOrBlocker
   const blockers = [
     ...('code' in contentOrBlocker ? [contentOrBlocker] : []),
-    ...(domainId === null
-      ? [unforceable('sender-not-verified', 'the sender must be an address of a verified domain of the workspace')]
-      : []),
-    ...(hasAudience ? [] : [unforceable('no-audience', 'the campaign has no existing audience')]),
+    ...(domainId === null ? [withCode('sender-not-verified', findingText('sender_not_verified'))] : []),
+    ...(hasAudience ? [] : [withCode('no-audience', findingText('no_audience'))]),
     ...(content === null ? [] : await validateSubjects(ctx, workspaceId, content, campaign.subjectB)),
   ]
   return {

@@ -4,6 +4,8 @@
  */
 import { assert } from 'chai'
 import { server as german } from '#dashboard/src/texts/de/server.ts'
+import { FINDING_TEXTS } from '#src/campaigns/finding-texts.ts'
+import { REASONED_NAMES } from '#src/doctor/reasons.ts'
 import { RECOMMENDATION_TEXTS, RECORD_TEXTS } from '#src/domains/record-texts.ts'
 import { GATE_TEXTS, PROGRESS_TEXTS } from '#src/messages/gate-texts.ts'
 import { ERRORS } from '#src/platform/errors.ts'
@@ -13,6 +15,7 @@ const AREAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   recommendation: RECOMMENDATION_TEXTS,
   gate: GATE_TEXTS,
   progress: PROGRESS_TEXTS,
+  finding: FINDING_TEXTS,
 }
 /** Of requests that got no answer, or one without a code. */
 const ERRORS_OF_DASHBOARD = ['UNREACHABLE', 'UNKNOWN']
@@ -23,10 +26,11 @@ describe('dashboard: translations of what the server says', () => {
       Object.entries(texts).map(([code, text]) => [`${area}.${code}`, text] as const),
     ),
   )
+  const checks = REASONED_NAMES.flatMap((name) => [`check.${name}`, `check_reason.${name}`])
   const errors = [...Object.keys(ERRORS), ...ERRORS_OF_DASHBOARD].map((code) => `error.${code}`)
 
   it('German has a text for each code, and for no other', () => {
-    assert.sameMembers(Object.keys(german), [...english.keys(), ...errors])
+    assert.sameMembers(Object.keys(german), [...english.keys(), ...checks, ...errors])
   })
 
   for (const [code, text] of english)

@@ -6899,6 +6899,8 @@ export type PreviewCampaignAnswer = {
       readonly level: "green" | "yellow" | "red"
       /** what was found, and what to do */
       readonly message: string
+      /** of the message; null: there is none */
+      readonly translation: Translation | null
       /** whether `force` starts the campaign in spite of the finding */
       readonly may_force: boolean
     })[]

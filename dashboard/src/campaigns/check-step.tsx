@@ -5,6 +5,7 @@ import { previewCampaign, type PreviewCampaignAnswer } from '#dashboard/src/api/
 import { useApi } from '#dashboard/src/api/queries.ts'
 import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { Badge } from '#dashboard/src/ui/badge.tsx'
 import { BarList } from '#dashboard/src/ui/bar-list.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
@@ -61,13 +62,14 @@ const LEVEL_TONES = { green: 'success', yellow: 'warning', red: 'danger' } as co
 
 function Findings({ preview }: { readonly preview: Preview }): ReactNode {
   const { campaigns } = useTexts()
+  const say = useServerText()
   return (
     <Card padding="none">
       <ul className="divide-y divide-line">
-        {preview.findings.map(({ code, level, message }) => (
-          <li key={code + message} className="flex flex-wrap items-baseline gap-x-3 gap-y-1 px-4 py-3">
+        {preview.findings.map(({ code, level, message, translation }) => (
+          <li key={code + message} className="flex items-baseline gap-3 px-4 py-3">
             <Badge tone={LEVEL_TONES[level]}>{campaigns.levels[level]}</Badge>
-            <span className="min-w-0 flex-1 basis-60 break-words">{message}</span>
+            <span className="min-w-0 flex-1 break-words">{say(message, translation)}</span>
           </li>
         ))}
       </ul>

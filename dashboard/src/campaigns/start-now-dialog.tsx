@@ -3,6 +3,7 @@ import type { ReactNode } from 'react'
 import { previewCampaign, startCampaign } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApi } from '#dashboard/src/api/queries.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { ConfirmDialog } from '#dashboard/src/ui/confirm-dialog.tsx'
 import type { CampaignDialogProps } from './campaign-actions.tsx'
 import { useCountText } from './recipient-count.tsx'
@@ -17,6 +18,7 @@ export function StartNowDialog({ campaign, isOpen, onClose }: CampaignDialogProp
     onSuccess: onClose,
     onError: () => undefined,
   })
+  const say = useServerText()
   const preview = query.data?.data
   const findings = (preview?.findings ?? []).filter(({ level }) => level !== 'green')
   const isRed = preview?.is_red === true
@@ -28,9 +30,9 @@ export function StartNowDialog({ campaign, isOpen, onClose }: CampaignDialogProp
       text={
         <>
           <p>{campaigns.startText(campaign.subject ?? campaign.name, campaign.from ?? '')}</p>
-          {findings.map(({ code, message }) => (
+          {findings.map(({ code, message, translation }) => (
             <p key={code + message} className={isRed ? 'mt-2 text-danger-text' : 'mt-2 text-warning-text'}>
-              {message}
+              {say(message, translation)}
             </p>
           ))}
         </>

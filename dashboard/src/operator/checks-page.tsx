@@ -3,6 +3,7 @@ import { RotateCw } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { adminListChecks, type InstallationCheck } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApi } from '#dashboard/src/api/queries.ts'
+import { useCheckTexts } from '#dashboard/src/shared/check-texts.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { StatusBadge } from '#dashboard/src/ui/badge.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
@@ -86,10 +87,11 @@ function CheckGroup({ title, checks }: CheckGroupProps): ReactNode {
 function Check({ check }: { readonly check: InstallationCheck }): ReactNode {
   const { administration } = useTexts()
   const { checks: texts } = administration
+  const { name, why } = useCheckTexts()(check)
   return (
     <li className="flex min-w-0 flex-col gap-2 px-4 py-3">
       <div className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
-        <h3 className="font-medium text-ink">{check.name}</h3>
+        <h3 className="font-medium text-ink">{name}</h3>
         <StatusBadge tone={TONES[check.status]}>{texts.states[check.status]}</StatusBadge>
         <span className="ml-auto text-sm">
           <LinkText href={check.guide_url} isExternal>
@@ -98,7 +100,7 @@ function Check({ check }: { readonly check: InstallationCheck }): ReactNode {
         </span>
       </div>
       <p className="break-words whitespace-pre-line">{check.detail}</p>
-      {check.status !== 'ok' && <p className="text-sm text-muted">{check.why}</p>}
+      {check.status !== 'ok' && <p className="text-sm text-muted">{why}</p>}
       {check.todo !== '' && (
         <p className="text-sm break-words">
           <span className="font-medium">{texts.todo}:</span> {check.todo}

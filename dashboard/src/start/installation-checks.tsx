@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import { useChanges } from '#dashboard/src/api/changes.ts'
 import { adminListChecks, type InstallationCheck } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApi } from '#dashboard/src/api/queries.ts'
+import { useCheckTexts } from '#dashboard/src/shared/check-texts.ts'
 import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { StatusBadge } from '#dashboard/src/ui/badge.tsx'
@@ -93,7 +94,8 @@ function CheckList({ checks }: { readonly checks: readonly InstallationCheck[] }
 
 function Check({ check }: { readonly check: InstallationCheck }): ReactNode {
   const { start } = useTexts()
-  const { name, status, detail, why, todo, record, guide_url: guide } = check
+  const { status, detail, todo, record, guide_url: guide } = check
+  const { name, why } = useCheckTexts()(check)
   return (
     <li className="flex min-w-0 flex-col gap-1 border-b border-line px-4 py-3 last:border-b-0 sm:px-5">
       <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1">
