@@ -4,12 +4,13 @@
  * any size.
  */
 import { z } from 'zod'
+import { findTranslation } from '#src/platform/coded-text.ts'
 import { ACTION_NAMES, ACTION_RULES, nextActions, type NextAction } from '#src/deliverability/action-rules.ts'
 import { type Desk, TRAFFIC_COUNTERS, type ReceiverDesk, type TrafficAt } from '#src/deliverability/facts.ts'
 import { readDesk } from '#src/deliverability/read-desk.ts'
 import { SOURCE_STATES } from '#src/egress/sources.ts'
 import { COUNTERS } from '#src/statistics/dimensions.ts'
-import { envelope, timestamp } from '#api/http/response-schemas.ts'
+import { envelope, timestamp, translation } from '#api/http/response-schemas.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { countText } from '#src/platform/plural.ts'
 
@@ -30,8 +31,13 @@ const actionSchema = z
       .meta({ description: 'the rule that found it, as the guide on deliverability lists them' }),
     subject: named('the receiver, source, workspace or name that it is about'),
     title: named('what is wrong'),
+    title_translation: translation.nullable().meta({ description: 'of the title; null: there is none' }),
     todo: named('what to do'),
+    todo_translation: translation.nullable().meta({ description: 'of what to do; null: there is none' }),
     evidence: z.array(z.string()).meta({ description: 'numbers, each with its time' }),
+    evidence_translations: z
+      .array(translation.nullable())
+      .meta({ description: 'of the evidence, in its order; null: there is none' }),
     reply: nullableText.meta({ description: 'the words of the receiver; null: it said nothing' }),
     since: timestamp.nullable().meta({ description: 'since when; null: unknown' }),
     guide: named('the path of the page that explains it'),
@@ -209,7 +215,19 @@ function respond(desk: Desk, rest: object): ApiResponse {
 
 function presentAction({ rule, subject, title, todo, evidence, reply, since }: NextAction): object {
   const guide = `/docs/guides/${ACTION_RULES[rule].guide}`
-  return { rule, subject, title, todo, evidence, reply, since: since?.toISOString() ?? null, guide }
+  return {
+    rule,
+    subject,
+    title: title.text,
+    title_translation: findTranslation(title),
+    todo: todo.text,
+    todo_translation: findTranslation(todo),
+    evidence: evidence.map(({ text }) => text),
+    evidence_translations: evidence.map(findTranslation),
+    reply,
+    since: since?.toISOString() ?? null,
+    guide,
+  }
 }
 
 function presentSeries(series: readonly TrafficAt[]): object[] {

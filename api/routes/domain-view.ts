@@ -8,6 +8,7 @@ import { REGION_NAMES, type Region } from '#config/regions.ts'
 import { BIMI_SUBJECTS } from '#src/domains/bimi-check.ts'
 import type { Domain } from '#src/domains/domains.ts'
 import { isUsed, type RecordCheck } from '#src/domains/inspect-records.ts'
+import { findTranslation } from '#src/platform/coded-text.ts'
 import { recommendationsOf } from '#src/domains/recommendations.ts'
 import { domainRecords, serviceHostsOf, removableRecords, trackingNameOf } from '#src/domains/records.ts'
 import { DOMAIN_STATES, type DomainStatus } from '#src/domains/domain-status.ts'
@@ -143,9 +144,7 @@ export function presentDomain(domain: Domain, config: Config): Record<string, un
     bimi: presentBimi(domain),
     dkim_keys: presentKeys(domain),
     recommendations: recommendations.map(({ text }) => text),
-    recommendation_translations: recommendations.map(({ code, params = {} }) =>
-      code === undefined ? null : { code, params },
-    ),
+    recommendation_translations: recommendations.map(findTranslation),
     registrar: registrarName,
     registrar_name: registrarName,
     registrar_iana_id: domain.registrarIanaId,

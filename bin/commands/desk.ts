@@ -24,7 +24,7 @@ const SHOW: CliAction = {
       const workspace = name === null ? null : await requireWorkspace(ctx.db, name)
       const desk = await readDesk(ctx, workspace?.id ?? null)
       const actions = nextActions(desk)
-      return call.respond(deskText(desk, actions), { actions, ...desk })
+      return call.respond(deskText(desk, actions), { actions: actions.map(plainAction), ...desk })
     }),
 }
 
@@ -43,16 +43,21 @@ function deskText({ receivers, sources, senders, isOfWorkspace }: Desk, actions:
   return parts.filter((part) => part !== '').join('\n\n')
 }
 
+/** For JSON: sentences without their codes. */
+function plainAction({ title, todo, evidence, ...rest }: NextAction): object {
+  return { ...rest, title: title.text, todo: todo.text, evidence: evidence.map(({ text }) => text) }
+}
+
 function actionText({ title, todo, evidence, reply, since, guide }: NextAction, index: number): string {
   const [page = '', section] = guide.split('#')
   const lines = [
-    ...evidence,
+    ...evidence.map(({ text }) => text),
     ...(reply === null ? [] : [`reply: ${reply}`]),
     ...(since === null ? [] : [`since ${timeText(since)}`]),
-    `→ ${todo}`,
+    `→ ${todo.text}`,
     `  docs/guides/${page}.md${section === undefined ? '' : `#${section}`}`,
   ]
-  return [`${index + 1}. ${lineText(title)}`, ...lines.map((line) => `   ${lineText(line)}`)].join('\n')
+  return [`${index + 1}. ${lineText(title.text)}`, ...lines.map((line) => `   ${lineText(line)}`)].join('\n')
 }
 
 function receiversText(receivers: readonly ReceiverDesk[]): string {

@@ -2047,10 +2047,16 @@ export type DeskAction = {
   readonly subject: string
   /** what is wrong */
   readonly title: string
+  /** of the title; null: there is none */
+  readonly title_translation: Translation | null
   /** what to do */
   readonly todo: string
+  /** of what to do; null: there is none */
+  readonly todo_translation: Translation | null
   /** numbers, each with its time */
   readonly evidence: readonly string[]
+  /** of the evidence, in its order; null: there is none */
+  readonly evidence_translations: readonly (Translation | null)[]
   /** the words of the receiver; null: it said nothing */
   readonly reply: string | null
   /** since when; null: unknown */

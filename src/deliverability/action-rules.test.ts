@@ -187,9 +187,9 @@ describe('next actions of the deliverability desk', () => {
   it('have numbers, the words of the receiver, and since when', () => {
     const [action] = nextActions(desk({ receivers: [REFUSED_FOR_LIST], sources: [source('out1', [LISTED])] }))
     assert.deepEqual(
-      [action?.evidence, action?.reply, action?.since],
+      [action?.evidence.map(({ text }) => text), action?.reply, action?.since],
       [
-        ['zen.spamhaus.org lists it', 'sent in 24 hours: 5,000', 'Outlook refused or deferred 40 attempts in 24 hours'],
+        ['zen.spamhaus.org lists it', 'sent in 24 hours: 5,000', 'Outlook refused or deferred in 24 hours: 40'],
         LISTED_REPLY,
         SINCE,
       ],

@@ -2,6 +2,7 @@
  * What a postmaster does next, as a table: the first row is the most urgent. A rule finds problems in the facts of the
  * desk, each with its evidence. Within a rule the problem with the most mail comes first. Pure.
  */
+import type { Sentence } from '#src/platform/coded-text.ts'
 import type { Desk } from './facts.ts'
 import * as ofReceivers from './receiver-problems.ts'
 import * as ofSenders from './sender-problems.ts'
@@ -10,12 +11,12 @@ import * as ofSenders from './sender-problems.ts'
 export interface Problem {
   /** What it is about: a receiver, a source, a workspace, a name. */
   readonly subject: string
-  /** What is wrong, in a sentence. */
-  readonly title: string
+  /** What is wrong. */
+  readonly title: Sentence
   /** What to do. */
-  readonly todo: string
+  readonly todo: Sentence
   /** Numbers, each with its time. */
-  readonly evidence: readonly string[]
+  readonly evidence: readonly Sentence[]
   /** The receiver's own words. */
   readonly reply: string | null
   readonly since: Date | null

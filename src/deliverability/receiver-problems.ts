@@ -1,6 +1,7 @@
 /** Problems at receivers, found in the facts of the desk: see the table in action-rules.ts. Pure. */
-import { countText } from '#src/platform/plural.ts'
+import type { CodedText } from '#src/platform/coded-text.ts'
 import type { Problem } from './action-rules.ts'
+import { actionText, evidenceText } from './action-texts.ts'
 import { numberText, shareText } from './evidence-text.ts'
 import type { Desk, Reason, ReceiverDesk, Throttle, Traffic } from './facts.ts'
 
@@ -24,11 +25,16 @@ export function findSuspended({ receivers }: Desk): Problem[] {
     return [
       {
         ...aboutThrottle(receiver, throttle),
-        title: `Mail to ${receiver.title} is suspended${fromSource(throttle)}.`,
-        todo: 'Correct what the reply names before mail is sent again; it resumes by itself at the end of the time.',
+        title:
+          throttle.source === null
+            ? actionText('suspended', { receiver: receiver.title })
+            : actionText('suspended_from', { receiver: receiver.title, source: throttle.source }),
+        todo: actionText('suspended_todo'),
         evidence: [
-          `until ${throttle.until?.toISOString() ?? 'the operator resumes it'}`,
-          ...(throttle.rule === null ? [] : [`by the rule ${throttle.rule}`]),
+          throttle.until === null
+            ? evidenceText('until_resumed')
+            : evidenceText('until', { at: throttle.until.toISOString() }),
+          ...(throttle.rule === null ? [] : [evidenceText('rule', { rule: throttle.rule })]),
           dayText(receiver),
         ],
       },
@@ -43,9 +49,12 @@ export function findSlowed({ receivers }: Desk): Problem[] {
     return [
       {
         ...aboutThrottle(receiver, throttle),
-        title: `${receiver.title} accepts fewer connections than planned${fromSource(throttle)}.`,
-        todo: 'Nothing, if mail arrives in time: the limit rises by itself. Else lower the limit in the shaping file.',
-        evidence: [`${countText(throttle.connections ?? 0, 'connection')} at a time`, dayText(receiver)],
+        title:
+          throttle.source === null
+            ? actionText('slowed', { receiver: receiver.title })
+            : actionText('slowed_from', { receiver: receiver.title, source: throttle.source }),
+        todo: actionText('slowed_todo'),
+        evidence: [evidenceText('connections', { count: throttle.connections ?? 0 }), dayText(receiver)],
       },
     ]
   })
@@ -56,10 +65,6 @@ function aboutThrottle(
   { reply, since }: Throttle,
 ): Pick<Problem, 'subject' | 'reply' | 'since' | 'volume'> {
   return { subject: receiver.title, reply, since, volume: volumeOf(receiver.day) }
-}
-
-function fromSource({ source }: Throttle): string {
-  return source === null ? '' : ` from ${source}`
 }
 
 export function findManyComplaints(desk: Desk): Problem[] {
@@ -78,11 +83,12 @@ function complaintsAbove({ receivers }: Desk, limit: number): Problem[] {
     return [
       {
         subject: title,
-        title: `Recipients at ${title} report too much mail as spam.`,
-        todo:
-          'Find the campaign or workspace with the complaints, stop it, and send only to people who asked for it. ' +
-          'Raise the volume again when the rate is below 0.1 %.',
-        evidence: [`complaints of 7 days: ${shareText(week.complained, week.delivered)}`, `limit: ${limit * 100} %`],
+        title: actionText('complaints', { receiver: title }),
+        todo: actionText('complaints_todo'),
+        evidence: [
+          evidenceText('complaints', { share: shareText(week.complained, week.delivered) }),
+          evidenceText('limit', { percent: limit * 100 }),
+        ],
         reply: null,
         since: receiver.days.find(({ traffic }) => traffic.complained > 0)?.at ?? null,
         volume: week.complained,
@@ -99,9 +105,9 @@ export function findRefused({ receivers }: Desk): Problem[] {
     return [
       {
         ...aboutReasons(receiver, reasons),
-        title: `${receiver.title} refuses or defers mail because of its sender.`,
-        todo: 'Read the reply: it names the reason, and often a page with the form to ask for help.',
-        evidence: [`attempts of 24 hours: ${shareText(count, volumeOf(receiver.day))}`, classesText(reasons)],
+        title: actionText('refused', { receiver: receiver.title }),
+        todo: actionText('refused_todo'),
+        evidence: [evidenceText('attempts', { share: shareText(count, volumeOf(receiver.day)) }), classesText(reasons)],
       },
     ]
   })
@@ -114,10 +120,10 @@ export function findTlsFailures({ receivers }: Desk): Problem[] {
     return [
       {
         ...aboutReasons(receiver, reasons),
-        title: `Mail to ${receiver.title} waits because TLS fails.`,
-        todo: 'Compare its MTA-STS policy, its TLSA records and its certificate; tell its postmaster what is wrong.',
+        title: actionText('tls_failing', { receiver: receiver.title }),
+        todo: actionText('tls_failing_todo'),
         evidence: [
-          `attempts of 24 hours: ${numberText(sizeOf(reasons))}`,
+          evidenceText('attempts', { share: numberText(sizeOf(reasons)) }),
           classesText(reasons),
           encryptedText(receiver),
         ],
@@ -135,9 +141,9 @@ export function findManyDeferrals({ receivers }: Desk): Problem[] {
     return [
       {
         ...aboutReasons(receiver, deferring),
-        title: `${title} defers much of its mail.`,
-        todo: 'Read the reply. If it asks for less mail, lower the rate of this receiver in the shaping file.',
-        evidence: [`deferrals of 24 hours: ${shareText(day.deferred, whole)}`, classesText(deferring)],
+        title: actionText('many_deferrals', { receiver: title }),
+        todo: actionText('many_deferrals_todo'),
+        evidence: [evidenceText('deferrals', { share: shareText(day.deferred, whole) }), classesText(deferring)],
       },
     ]
   })
@@ -157,9 +163,9 @@ export function findWarmUpLimits({ receivers }: Desk): Problem[] {
       .filter(({ taken, allowance }) => taken >= allowance)
       .map(({ source, day, taken, allowance }) => ({
         subject: `${source} at ${title}`,
-        title: `${source} has sent what its warm-up allows at ${title} today.`,
-        todo: 'Nothing: the rest is sent tomorrow. Add sources to the pool if it must leave today.',
-        evidence: [`step ${day} of the warm-up: ${numberText(taken)} of ${numberText(allowance)}`],
+        title: actionText('warm_up_limit', { source, receiver: title }),
+        todo: actionText('warm_up_limit_todo'),
+        evidence: [evidenceText('warm_up', { step: day, taken: numberText(taken), allowance: numberText(allowance) })],
         reply: null,
         since: null,
         volume: taken,
@@ -174,8 +180,8 @@ export function findUnencrypted({ receivers }: Desk): Problem[] {
     return [
       {
         subject: title,
-        title: `Mail to ${title} is sent without TLS.`,
-        todo: 'Ask its postmaster for STARTTLS, or set a TLS level for its domains if its mail must be encrypted.',
+        title: actionText('unencrypted', { receiver: title }),
+        todo: actionText('unencrypted_todo'),
         evidence: [encryptedText(receiver)],
         reply: null,
         since: null,
@@ -194,17 +200,15 @@ function sizeOf(reasons: readonly Reason[]): number {
   return reasons.reduce((sum, { deferred, bounced }) => sum + deferred + bounced, 0)
 }
 
-function classesText(reasons: readonly Reason[]): string {
-  return `reasons: ${reasons
-    .slice(0, 3)
-    .map((one) => `${one.class} ${numberText(one.deferred + one.bounced)}`)
-    .join(', ')}`
+function classesText(reasons: readonly Reason[]): CodedText {
+  const names = reasons.slice(0, 3).map((one) => `${one.class} ${numberText(one.deferred + one.bounced)}`)
+  return evidenceText('reasons', { reasons: names.join(', ') })
 }
 
-function encryptedText({ encrypted, day }: ReceiverDesk): string {
-  return `sent over TLS in 24 hours: ${shareText(encrypted, day.sent)}`
+function encryptedText({ encrypted, day }: ReceiverDesk): CodedText {
+  return evidenceText('encrypted', { share: shareText(encrypted, day.sent) })
 }
 
-function dayText({ day }: ReceiverDesk): string {
-  return `24 hours: ${numberText(day.delivered)} delivered, ${numberText(day.deferred)} deferred`
+function dayText({ day }: ReceiverDesk): CodedText {
+  return evidenceText('day', { delivered: numberText(day.delivered), deferred: numberText(day.deferred) })
 }

@@ -1,6 +1,7 @@
 /** Problems of our own side: sources, workspaces, names, DMARC. See the table in action-rules.ts. Pure. */
-import { countText } from '#src/platform/plural.ts'
+import type { CodedText } from '#src/platform/coded-text.ts'
 import type { Problem } from './action-rules.ts'
+import { actionText, evidenceText } from './action-texts.ts'
 import { numberText, shareText } from './evidence-text.ts'
 import type { CertificateDesk, Desk, DmarcFailure, SourceDesk, SourceProblem } from './facts.ts'
 import { SENDER_CLASSES, volumeOf } from './receiver-problems.ts'
@@ -16,8 +17,8 @@ export function findMissingSources({ sources, notices }: Desk): Problem[] {
     .filter(({ state }) => state === 'gone')
     .map((source) => ({
       subject: source.name,
-      title: `The address of ${source.name} is on no machine.`,
-      todo: `Add ${source.address} to a machine that sends, or remove the source.`,
+      title: actionText('source_gone', { source: source.name }),
+      todo: actionText('source_gone_todo', { address: source.address }),
       evidence: [mailOf(source)],
       reply: null,
       since: source.goneSince,
@@ -27,8 +28,8 @@ export function findMissingSources({ sources, notices }: Desk): Problem[] {
     .filter(({ kind }) => kind === 'no-node-source')
     .map(({ subject, text, firstSeen, count }) => ({
       subject,
-      title: text,
-      todo: 'Start a node that has a source of the pool, or add a source to it.',
+      title: { text },
+      todo: actionText('no_source_todo'),
       evidence: [],
       reply: null,
       since: firstSeen,
@@ -38,21 +39,26 @@ export function findMissingSources({ sources, notices }: Desk): Problem[] {
 }
 
 export function findExpiredCertificates({ certificates, at }: Desk): Problem[] {
-  return certificates.filter(({ expiresAt }) => expiresAt <= at).map((one) => aboutCertificate(one, 'has expired'))
+  return certificates
+    .filter(({ expiresAt }) => expiresAt <= at)
+    .map((one) => aboutCertificate(one, 'certificate_expired'))
 }
 
 export function findExpiringCertificates({ certificates, at }: Desk): Problem[] {
   return certificates
     .filter(({ expiresAt }) => expiresAt > at && expiresAt.getTime() < at.getTime() + EXPIRING_MS)
-    .map((one) => aboutCertificate(one, 'expires soon'))
+    .map((one) => aboutCertificate(one, 'certificate_expiring'))
 }
 
-function aboutCertificate({ name, expiresAt }: CertificateDesk, what: string): Problem {
+function aboutCertificate(
+  { name, expiresAt }: CertificateDesk,
+  code: 'certificate_expired' | 'certificate_expiring',
+): Problem {
   return {
     subject: name,
-    title: `The certificate of ${name} ${what}.`,
-    todo: 'Read why it is not renewed: mailstead certificate list',
-    evidence: [`expires at ${expiresAt.toISOString()}`],
+    title: actionText(code, { name }),
+    todo: actionText('certificate_todo'),
+    evidence: [evidenceText('expires', { at: expiresAt.toISOString() })],
     reply: null,
     since: expiresAt,
     volume: 0,
@@ -81,13 +87,13 @@ function listed({ sources, receivers }: Desk): Problem[] {
     const count = refusing.reduce((sum, { reason }) => sum + reason.deferred + reason.bounced, 0)
     return {
       ...aboutSource(source, problem),
-      title: `A blocklist has the address of ${source.name}.`,
+      title: actionText('listed', { source: source.name }),
       evidence: [
-        problem.detail,
+        { text: problem.detail },
         mailOf(source),
         ...(first === undefined
           ? []
-          : [`${first.receiver.title} refused or deferred ${countText(count, 'attempt')} in 24 hours`]),
+          : [evidenceText('refused_attempts', { receiver: first.receiver.title, attempts: count })]),
       ],
       reply: first?.reason.reply ?? null,
       volume: count || source.day.sent,
@@ -123,17 +129,17 @@ function problemsOf(
 function aboutSource(source: SourceDesk, { detail, todo, since }: SourceProblem): Problem {
   return {
     subject: source.name,
-    title: `${source.name}: ${detail}.`,
-    todo: `${todo.charAt(0).toUpperCase()}${todo.slice(1)}.`,
-    evidence: [detail, mailOf(source)],
+    title: { text: `${source.name}: ${detail}.` },
+    todo: { text: `${todo.charAt(0).toUpperCase()}${todo.slice(1)}.` },
+    evidence: [{ text: detail }, mailOf(source)],
     reply: null,
     since,
     volume: source.day.sent,
   }
 }
 
-function mailOf({ day }: SourceDesk): string {
-  return `sent in 24 hours: ${numberText(day.sent)}`
+function mailOf({ day }: SourceDesk): CodedText {
+  return evidenceText('sent', { count: numberText(day.sent) })
 }
 
 export function findManyBounces({ senders, isOfWorkspace }: Desk): Problem[] {
@@ -143,11 +149,9 @@ export function findManyBounces({ senders, isOfWorkspace }: Desk): Problem[] {
     return [
       {
         subject: name,
-        title: `Too many addresses of ${name} do not exist.`,
-        todo: isOfWorkspace
-          ? 'Find the list that the addresses come from, and send only to people who confirmed theirs.'
-          : 'Ask the workspace where its addresses come from; pause it if nobody knows.',
-        evidence: [`hard bounces of 7 days: ${shareText(week.bounced_hard, volume)}`],
+        title: actionText('many_bounces', { sender: name }),
+        todo: actionText(isOfWorkspace ? 'many_bounces_todo' : 'many_bounces_todo_of_operator'),
+        evidence: [evidenceText('hard_bounces', { share: shareText(week.bounced_hard, volume) })],
         reply: null,
         since: null,
         volume: week.bounced_hard,
@@ -161,8 +165,8 @@ export function findDmarcFailures({ dmarc }: Desk): Problem[] {
     .filter(({ source, failed }) => source !== null && failed >= LEAST_DMARC)
     .map((one) => ({
       ...aboutDmarc(one),
-      title: `Mail of ${one.domain} from ${one.source} fails DMARC.`,
-      todo: `Check the DKIM records and the MAIL FROM domain of ${one.domain}: one of them must pass for it.`,
+      title: actionText('dmarc_failing', { domain: one.domain, source: one.source ?? one.address }),
+      todo: actionText('dmarc_failing_todo', { domain: one.domain }),
     }))
 }
 
@@ -171,10 +175,8 @@ export function findUnknownSenders({ dmarc }: Desk): Problem[] {
     .filter(({ source, failed }) => source === null && failed >= LEAST_DMARC)
     .map((one) => ({
       ...aboutDmarc(one),
-      title: `${one.address} sends mail of ${one.domain} that fails DMARC.`,
-      todo:
-        `Find out who sends it. A service of yours: have it sign with DKIM for ${one.domain}. ` +
-        'A forger: set a stricter policy in the DMARC record.',
+      title: actionText('dmarc_unknown', { address: one.address, domain: one.domain }),
+      todo: actionText('dmarc_unknown_todo', { domain: one.domain }),
     }))
 }
 
@@ -188,7 +190,10 @@ function aboutDmarc({
 }: DmarcFailure): Omit<Problem, 'title' | 'todo'> {
   return {
     subject: `${domain} from ${address}`,
-    evidence: [`failed in 7 days: ${shareText(failed, messages)}`, `most of it reported by ${reporter}`],
+    evidence: [
+      evidenceText('dmarc_failed', { share: shareText(failed, messages) }),
+      evidenceText('reporter', { reporter }),
+    ],
     reply: null,
     since,
     volume: failed,
@@ -200,9 +205,9 @@ export function findReplyNotices({ notices }: Desk): Problem[] {
     .filter(({ kind }) => kind === 'reply')
     .map(({ subject, text, count, firstSeen }) => ({
       subject,
-      title: 'A receiver reports a problem that only the operator can fix.',
-      todo: 'Do what the reply says, and acknowledge the notice: mailstead notices',
-      evidence: [countText(count, 'reply', 'replies')],
+      title: actionText('operator_reply'),
+      todo: actionText('operator_reply_todo'),
+      evidence: [evidenceText('replies', { count })],
       reply: text,
       since: firstSeen,
       volume: count,

@@ -2,24 +2,15 @@
  * What the owner of a verified domain should still publish: records that sending does not need, but that receivers
  * reward. Pure. A domain that the operator trusts (a sandbox, a test) gets no advice.
  */
-import type { CodedText } from '#src/platform/coded-text.ts'
+import type { Sentence } from '#src/platform/coded-text.ts'
 import type { Domain } from './domains.ts'
 import { recommendationText } from './record-texts.ts'
 import { mailFromDomainOf } from './records.ts'
 
 type RatedDomain = Pick<Domain, 'domain' | 'status' | 'isTrusted' | 'mailFromStatus' | 'checks'>
 
-/** An earlier version stored the sentences that a check found without their codes. */
-export type Recommendation = Pick<CodedText, 'text'> & Partial<CodedText>
-
-/** The most useful first. */
-export function recommendationsOf({
-  domain,
-  status,
-  isTrusted,
-  mailFromStatus,
-  checks,
-}: RatedDomain): Recommendation[] {
+/** The most useful first. An earlier version stored the sentences that a check found without their codes. */
+export function recommendationsOf({ domain, status, isTrusted, mailFromStatus, checks }: RatedDomain): Sentence[] {
   if (isTrusted || (status !== 'verified' && status !== 'degraded')) return []
   const hasNoDmarc = checks?.some((one) => one.purpose === 'dmarc' && one.status === 'missing') === true
   const hasNoNextName =

@@ -16,6 +16,9 @@ export interface CodedText extends Translation {
   readonly text: string
 }
 
+/** One that somebody else wrote, such as another server, has no code. */
+export type Sentence = Pick<CodedText, 'text'> & Partial<Translation>
+
 type NamesIn<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
 /** A sentence that is joined of several strings has no literal type: its parameters are not checked. */
 type ParamsOf<Text extends string> = string extends Text
@@ -42,6 +45,11 @@ export function textsOf<const Texts extends Readonly<Record<string, string>>>(
 
 function fillText(text: string, params: Translation['params']): string {
   return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => params[name] ?? whole)
+}
+
+/** Null: the sentence has no code. */
+export function findTranslation({ code, params = {} }: Sentence): Translation | null {
+  return code === undefined ? null : { code, params }
 }
 
 export function translationOf({ code, params }: CodedText): Translation {

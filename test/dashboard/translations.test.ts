@@ -5,6 +5,7 @@
 import { assert } from 'chai'
 import { server as german } from '#dashboard/src/texts/de/server.ts'
 import { FINDING_TEXTS } from '#src/campaigns/finding-texts.ts'
+import { ACTION_TEXTS, EVIDENCE_TEXTS } from '#src/deliverability/action-texts.ts'
 import { REASONED_NAMES } from '#src/doctor/reasons.ts'
 import { RECOMMENDATION_TEXTS, RECORD_TEXTS } from '#src/domains/record-texts.ts'
 import { GATE_TEXTS, PROGRESS_TEXTS } from '#src/messages/gate-texts.ts'
@@ -16,6 +17,8 @@ const AREAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   gate: GATE_TEXTS,
   progress: PROGRESS_TEXTS,
   finding: FINDING_TEXTS,
+  action: ACTION_TEXTS,
+  evidence: EVIDENCE_TEXTS,
 }
 /** Of requests that got no answer, or one without a code. */
 const ERRORS_OF_DASHBOARD = ['UNREACHABLE', 'UNKNOWN']

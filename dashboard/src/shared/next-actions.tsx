@@ -2,6 +2,7 @@ import { CircleCheck } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { DeskAction } from '#dashboard/src/api/endpoints.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { Card } from '#dashboard/src/ui/card.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { LinkText } from '#dashboard/src/ui/link-text.tsx'
@@ -29,9 +30,10 @@ export function NextActions({ actions }: { readonly actions: readonly DeskAction
 
 function NextAction({ action }: { readonly action: DeskAction }): ReactNode {
   const { operator } = useTexts()
+  const say = useServerText()
   return (
     <Card className="flex h-full min-w-0 flex-col gap-2">
-      <h3 className="font-medium break-words text-ink">{action.title}</h3>
+      <h3 className="font-medium break-words text-ink">{say(action.title, action.title_translation)}</h3>
       <p className="text-sm text-muted">
         {action.subject}
         {action.since !== null && (
@@ -41,12 +43,12 @@ function NextAction({ action }: { readonly action: DeskAction }): ReactNode {
           </>
         )}
       </p>
-      <p className="break-words">{action.todo}</p>
+      <p className="break-words">{say(action.todo, action.todo_translation)}</p>
       {action.evidence.length > 0 && (
         <ul aria-label={operator.desk.evidence} className="list-disc pl-4 text-sm text-muted">
-          {action.evidence.map((line) => (
+          {action.evidence.map((line, index) => (
             <li key={line} className="break-words">
-              {line}
+              {say(line, action.evidence_translations[index])}
             </li>
           ))}
         </ul>
