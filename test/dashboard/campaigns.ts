@@ -111,6 +111,32 @@ export function describeCampaigns(started: () => Dashboard): void {
       await page.getByText(READER).first().waitFor()
     })
 
+    it('a person is erased: the dialog follows the work, and ends at the list of contacts', async () => {
+      const { page } = scene
+      const email = 'gone@readers.example'
+      await scene.call('POST', '/public/contacts/add-contact', { email, audienceId: audience })
+      await open('Contacts')
+      await page.getByRole('searchbox').fill('gone@')
+      await page.getByText(email).first().click()
+      await press('More actions')
+      await page.getByRole('menuitem', { name: 'Erase this person' }).click()
+      await dialog().getByRole('textbox').fill(email)
+      await dialog().getByRole('button', { name: 'Erase' }).click()
+      await page.getByRole('heading', { name: 'The person is erased.' }).waitFor()
+      await page.keyboard.press('Escape')
+      await page.getByRole('heading', { name: 'Contacts', exact: true }).waitFor()
+    })
+
+    it('the command palette begins a campaign', async () => {
+      const { page } = scene
+      await page.keyboard.press('Control+k')
+      await page.keyboard.type('new campaign')
+      await page.keyboard.press('Enter')
+      await dialog().getByLabel('Name').waitFor()
+      await page.keyboard.press('Escape')
+      await dialog().waitFor({ state: 'detached' })
+    })
+
     it('the list of campaigns asks once for all results, and a scheduled one starts after a question', async () => {
       const { page } = scene
       await scene.call('POST', '/public/contacts/add-contact', { email: 'sam@readers.example', audienceId: audience })

@@ -36,22 +36,17 @@ export function ContactPage(): ReactNode {
   const [{ erasure }, change] = useAddressSearch()
   const leave = (isDone: boolean): void =>
     isDone ? void navigate({ to: path('/contacts') }) : change({ erasure: undefined })
-  return (
-    <>
-      <ContactDetails id={id} isErased={erasure !== undefined} />
-      {/* outlives the contact, which is among the first that it erases */}
-      {erasure !== undefined && <ErasureProgress id={erasure} onClose={leave} />}
-    </>
-  )
+  // the contact is among the first that is erased: nothing about it is shown or asked for meanwhile
+  return erasure === undefined ? <ContactDetails id={id} /> : <ErasureProgress id={erasure} onClose={leave} />
 }
 
-function ContactDetails({ id, isErased }: { readonly id: string; readonly isErased: boolean }): ReactNode {
+function ContactDetails({ id }: { readonly id: string }): ReactNode {
   const { contacts } = useTexts()
   const path = useWorkspacePath()
   const [search, change] = useAddressSearch()
   const query = useApi(getContact, { query: { id } })
   const contact = query.data?.data
-  if (query.isError) return isErased ? null : <FailedQuery query={query} title={contacts.contactNotLoaded} />
+  if (query.isError) return <FailedQuery query={query} title={contacts.contactNotLoaded} />
   const name = [contact?.firstName, contact?.lastName].filter(Boolean).join(' ')
   return (
     <>
