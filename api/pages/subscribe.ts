@@ -116,7 +116,7 @@ ${challenge === null ? null : renderChallenge(challenge)}<button type="submit">$
 function renderChallenge({ challenge, bits }: FormChallenge): Markup {
   return html`<input type="hidden" name="challenge" value="${challenge}" data-bits="${String(bits)}">
 <input type="hidden" name="solution" value="">
-<p class="hint" id="challenge-note" role="status">Checking that this browser is not a robot …</p>
+<p class="hint" id="challenge-note" role="status">Checking that this browser is not a robot &hellip;</p>
 <noscript><p class="wrong">This form needs JavaScript, to keep robots out.</p></noscript>
 `
 }

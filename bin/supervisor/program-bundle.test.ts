@@ -62,6 +62,19 @@ describe('the bundle of the program', () => {
     )
   })
 
+  it('is Latin-1 text, which V8 holds in half the memory', () => {
+    // texts of receivers in other scripts, in templates whose characters cannot be escaped
+    const OTHERS = /^(?:forwarded-address|report)-[\w-]+\.js$/
+    const wide = globSync('*.js', { cwd: dirname(program) }).filter((name) =>
+      /[\u0100-\uffff]/.test(readFileSync(join(dirname(program), name), 'utf8')),
+    )
+    assert.deepEqual(
+      wide.filter((name) => !OTHERS.test(name)),
+      [],
+      'write characters of tagged templates as entities or escapes',
+    )
+  })
+
   it('is the own program of a role that runs from it', () => {
     assert.strictEqual(join(ROOT, ownProgram(program)), program)
     assert.strictEqual(ownProgram('/srv/mailstead/bin/mailstead.ts'), 'bin/mailstead.ts')
