@@ -13,6 +13,7 @@ import { ConfigError } from '#config/load.ts'
 import { takePassedSocket } from '#src/net/passed-sockets.ts'
 import { ERRORS, refuse, type ErrorCode } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/id.ts'
+import { isTakenFrom } from '#api/http/detached-response.ts'
 import { refusalBody, type ErrorSource } from '#api/http/response.ts'
 import { RESPONSE_HEADERS, requestIdOf } from '#api/http/headers.ts'
 
@@ -96,10 +97,7 @@ export async function listen(handlers: Handlers, options: ListenOptions): Promis
       if (isStopping) server.closeIdleConnections()
       else if (!req.complete && !socket.destroyed) linger(req, socket, bounds.lingerMs)
     })
-    if (isAmbiguous(req)) {
-      rejectRequest(req, res, handlers.publicUrl)
-      handlers.onInvalid?.({ peer: socket.remoteAddress ?? '', status: res.statusCode })
-    } else handlerOf(handlers, req.url ?? '')(req, res)
+    handleRequest(handlers, req, res)
   }
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     sockets.add(socket)
@@ -130,6 +128,20 @@ export async function listen(handlers: Handlers, options: ListenOptions): Promis
       clearTimeout(timer)
     },
   }
+}
+
+function handleRequest(handlers: Handlers, req: IncomingMessage, res: ServerResponse): void {
+  const { socket } = req
+  // sent behind a request whose response has the connection for itself
+  if (isTakenFrom(res, socket)) {
+    socket.destroy()
+    return
+  }
+  res.once('close', () => isTakenFrom(res, socket) && socket.destroy())
+  if (isAmbiguous(req)) {
+    rejectRequest(req, res, handlers.publicUrl)
+    handlers.onInvalid?.({ peer: socket.remoteAddress ?? '', status: res.statusCode })
+  } else handlerOf(handlers, req.url ?? '')(req, res)
 }
 
 function handlerOf({ byPrefix, app }: Handlers, path: string): Handler {

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream'
 import type Koa from 'koa'
 import { ERRORS, type Detail, type Refusal } from '#src/platform/errors.ts'
+import { detachResponse } from './detached-response.ts'
 import type { ApiResponse } from './route.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -14,9 +15,10 @@ export function sendResponse(koa: Koa.Context, status: number, response: ApiResp
   if (response.headers !== undefined)
     for (const [name, value] of Object.entries(response.headers)) koa.res.setHeader(name, value)
   koa.status = response.status ?? status
-  if (response.body === undefined) return
+  const { body, stream } = response
+  if (body === undefined && stream === undefined) return
   koa.res.setHeader('Content-Type', response.type ?? JSON_TYPE)
-  const { body } = response
+  if (stream !== undefined) return detachResponse(koa, stream)
   koa.body = typeof body === 'string' || Buffer.isBuffer(body) || body instanceof Readable ? body : JSON.stringify(body)
 }
 

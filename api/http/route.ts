@@ -11,6 +11,7 @@ import type { KeyScope } from '#src/auth/scopes.ts'
 import type { SignedInUser } from '#src/people/user-sessions.ts'
 import type { ErrorCode, Refusal } from '#src/platform/errors.ts'
 import type { ApiContext } from './context.ts'
+import type { DetachedBody } from './detached-response.ts'
 
 /**
  * Who may call: everyone, any API key, a Regular key (sending), an Admin key with the scope, or the operator with the
@@ -41,6 +42,8 @@ export interface ApiResponse {
    * response breaks off. Without a body the response is empty.
    */
   readonly body?: object | string | Buffer | Readable
+  /** In place of a body: what writes to the connection for as long as the client stays (`detached-response.ts`). */
+  readonly stream?: DetachedBody
   readonly type?: string
   readonly headers?: Readonly<Record<string, string>>
 }

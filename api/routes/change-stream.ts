@@ -183,14 +183,14 @@ async function openStream(
 ): Promise<ApiResponse | Refusal> {
   const response = { type: STREAM_TYPE, headers: STREAM_HEADERS }
   if (isHead) return { ...response, body: '' }
-  const body = await ctx.changeStream.open({
+  const stream = await ctx.changeStream.open({
     workspaceId,
     topics: new Set(topics),
     lastId: lastEventId(headers),
     address,
     access,
   })
-  return typeof body === 'string' ? LIMITED[body] : { ...response, body }
+  return typeof stream === 'string' ? LIMITED[stream] : { ...response, stream }
 }
 
 function lastEventId({ 'last-event-id': given }: IncomingHttpHeaders): string | null {

@@ -54,7 +54,7 @@ export interface StreamRequest {
 
 export interface ChangeStream {
   /**
-   * The body of a response, whose end ends the subscription; or the limit that is reached.
+   * A client, which its connection is attached to or which is destroyed; or the limit that is reached.
    * @throws while PostgreSQL is unavailable.
    */
   open(request: StreamRequest): Promise<StreamClient | keyof StreamLimits>
@@ -72,8 +72,7 @@ export function createChangeStream(ctx: StreamContext, watch: EventWatch, slots 
       const release = slots.acquire({ workspaceId, address, holder: access.holder })
       if (typeof release === 'string') return release
       try {
-        const client = await hub.open(request)
-        return client.destroyed ? (release(), client) : client.once('close', release)
+        return await hub.open(request, release)
       } catch (error) {
         release()
         throw error
@@ -107,13 +106,16 @@ class StreamHub {
     watch.follow((ids) => this.#onEvents(ids))
   }
 
-  async open({ workspaceId, topics, lastId, access }: StreamRequest): Promise<StreamClient> {
+  async open({ workspaceId, topics, lastId, access }: StreamRequest, release: () => void): Promise<StreamClient> {
     const now = await this.#begin()
     const endsAt = performance.now() + MIN_LIFE_MS + Math.random() * LIFE_SPREAD_MS
-    const client = new StreamClient({ workspaceId, topics, credential: access.credential, endsAt })
+    const onClose = (): void => {
+      this.#remove(client)
+      release()
+    }
+    const client = new StreamClient({ workspaceId, topics, credential: access.credential, endsAt, onClose })
     const workspace = this.#registry.add(client, now)
     this.#checks.add(access)
-    client.once('close', () => this.#remove(client))
     if (!this.#isReading) void this.#run(now)
     if (this.#isStopped) client.end(retryFrame(MIN_RETRY_MS))
     else await this.#greet(client, lastId, workspace.since)

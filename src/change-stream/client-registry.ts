@@ -6,7 +6,7 @@
 import type { TopicChanges } from './change-reader.ts'
 import { type ChangePosition, writePosition } from './position.ts'
 import type { StreamClient } from './stream-client.ts'
-import { changeFrames, frameOf } from './stream-frames.ts'
+import { changeFrames, encodeFrame, frameOf, type EncodedFrame } from './stream-frames.ts'
 import type { ChangeTopic } from './topics.ts'
 
 export const HEARTBEAT_MS = 15_000
@@ -71,34 +71,41 @@ export class ClientRegistry {
   reset(reason: string, position: ChangePosition): void {
     for (const workspace of this.workspaces.values()) {
       workspace.since = position
-      const frame = Buffer.from(frameOf('reset', { reason }, writePosition(position)))
+      const frame = encodeFrame(frameOf('reset', { reason }, writePosition(position)))
       for (const client of workspace.clients) client.send(frame)
     }
   }
 
   /** Sends the heartbeats that are due. */
   beat(): void {
+    const beats = new Map<ChangePosition, EncodedFrame>()
     for (const client of this.#buckets[this.#tick++ % BUCKETS] ?? []) {
       const since = this.workspaces.get(client.workspaceId)?.since
       if (since === undefined) continue
-      const isOver = performance.now() > client.endsAt
-      const complete_until = new Date(since.atMs).toISOString()
-      const beat = frameOf('heartbeat', { complete_until }, writePosition(since))
-      if (isOver) client.end(beat)
-      else client.send(Buffer.from(beat))
+      if (performance.now() > client.endsAt) client.end(heartbeatOf(since))
+      else {
+        const beat = beats.get(since) ?? encodeFrame(heartbeatOf(since))
+        beats.set(since, beat)
+        client.send(beat)
+      }
     }
   }
 }
 
+function heartbeatOf(since: ChangePosition): string {
+  const complete_until = new Date(since.atMs).toISOString()
+  return frameOf('heartbeat', { complete_until }, writePosition(since))
+}
+
 function publishTo({ since, clients }: WorkspaceClients, changes: readonly TopicChanges[]): void {
   const id = writePosition(since)
-  const frames = new Map<string, Buffer | null>()
+  const frames = new Map<string, EncodedFrame | null>()
   for (const client of clients) {
     const { topicKey, topics } = client
     let frame = frames.get(topicKey)
     if (frame === undefined) {
       const selected = changes.filter(({ topic }) => topics.has(topic))
-      frame = selected.length === 0 ? null : Buffer.from(changeFrames(selected, id))
+      frame = selected.length === 0 ? null : encodeFrame(changeFrames(selected, id))
       frames.set(topicKey, frame)
     }
     if (frame !== null) client.send(frame)

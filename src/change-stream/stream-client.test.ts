@@ -1,4 +1,5 @@
-import { PassThrough, pipeline } from 'node:stream'
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import { assert } from 'chai'
 import { until } from '#test/support/until.ts'
@@ -6,6 +7,7 @@ import { ClientRegistry, HEARTBEAT_MS, HEARTBEAT_TICK_MS } from './client-regist
 import type { TopicChanges } from './change-reader.ts'
 import { createAccessChecks } from './access-checks.ts'
 import { MAX_UNREAD, StreamClient } from './stream-client.ts'
+import { encodeFrame, type EncodedFrame } from './stream-frames.ts'
 import { createStreamSlots } from './stream-limits.ts'
 import { selectChanged } from './samples.ts'
 import { ROLES } from '#src/people/roles.ts'
@@ -13,16 +15,20 @@ import { mayReadTopic, type ChangeTopic } from './topics.ts'
 
 const NOW = { history: 'aaaaaaaa', atMs: 1_700_000_000_000, snapshot: '10:10:' }
 
-function createClient(topics: readonly ChangeTopic[], workspaceId = 'w', credential = 'k'): StreamClient {
-  return new StreamClient({ workspaceId, topics: new Set(topics), credential, endsAt: Infinity })
+interface ClientTest {
+  readonly workspaceId?: string
+  readonly credential?: string
+  readonly onClose?: () => void
 }
 
-/** What a client that reads everything gets. */
-function readAll(client: StreamClient): { readonly text: string } {
-  const read = { text: '' }
-  client.on('data', (chunk: Buffer) => (read.text += chunk.toString()))
-  return read
+function createClient(
+  topics: readonly ChangeTopic[],
+  { workspaceId = 'w', credential = 'k', onClose = () => undefined }: ClientTest = {},
+): StreamClient {
+  return new StreamClient({ workspaceId, topics: new Set(topics), credential, endsAt: Infinity, onClose })
 }
+
+const SIZED = (bytes: number): EncodedFrame => encodeFrame('x'.repeat(bytes))
 
 const changeOf = (workspaceId: string, topic: ChangeTopic, id: string): TopicChanges => ({
   workspaceId,
@@ -32,40 +38,130 @@ const changeOf = (workspaceId: string, topic: ChangeTopic, id: string): TopicCha
 })
 
 describe('clients of the stream of changes', () => {
+  let server: Server
+  const sockets: Socket[] = []
+  before(async () => {
+    server = createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+  })
+  afterEach(() => sockets.splice(0).forEach((socket) => socket.destroy()))
+  after(() => void server.close())
+
+  /** Both ends of a connection. */
+  async function openConnection(): Promise<{ readonly near: Socket; readonly far: Socket }> {
+    const accepted = once(server, 'connection') as Promise<[Socket]>
+    const far = connect((server.address() as AddressInfo).port, '127.0.0.1')
+    const [near] = await accepted
+    sockets.push(near, far)
+    for (const socket of [near, far]) socket.on('error', () => undefined)
+    return { near, far }
+  }
+  interface ReadClient {
+    readonly text: string
+    readonly isEnded: boolean
+  }
+  /** What a client that reads everything gets. */
+  async function attach(client: StreamClient, isChunked = false): Promise<ReadClient> {
+    const { near, far } = await openConnection()
+    const read = { text: '', isEnded: false }
+    far.setEncoding('utf8').on('data', (chunk: string) => (read.text += chunk))
+    far.once('end', () => (read.isEnded = true))
+    client.attach(near, isChunked)
+    return read
+  }
+  /** Clients of a registry that have begun. */
+  async function join(registry: ClientRegistry, clients: readonly StreamClient[]): Promise<ReadClient[]> {
+    const reads: ReadClient[] = []
+    for (const client of clients) {
+      registry.add(client, NOW)
+      client.begin('-')
+      reads.push(await attach(client))
+    }
+    return reads
+  }
+
   it('get what was held back after their first frame, in order', async () => {
     const client = createClient(['messages'])
-    const read = readAll(client)
-    client.send(Buffer.from('2'))
-    client.send(Buffer.from('3'))
+    client.send(encodeFrame('2'))
+    const read = await attach(client)
+    client.send(encodeFrame('3'))
     client.begin('1')
-    client.send(Buffer.from('4'))
+    client.send(encodeFrame('4'))
     client.end('5')
-    client.send(Buffer.from('6'))
+    client.send(encodeFrame('6'))
     client.end('7')
-    await until(() => client.closed)
+    await until(() => client.isClosed && read.isEnded)
     assert.strictEqual(read.text, '12345')
+  })
+
+  it('get what was held back before they had a connection, in chunks', async () => {
+    const client = createClient(['messages'])
+    client.begin('ready ä')
+    client.send(encodeFrame('change'))
+    const read = await attach(client, true)
+    client.end('end')
+    await until(() => client.isClosed && read.isEnded)
+    assert.strictEqual(read.text, '8\r\nready ä\r\n6\r\nchange\r\n3\r\nend\r\n0\r\n\r\n')
+  })
+
+  it('get only their last frame if they end before they begin', async () => {
+    const client = createClient(['messages'])
+    client.send(encodeFrame('1'))
+    client.end('closed')
+    client.begin('ready')
+    const read = await attach(client)
+    await until(() => client.isClosed && read.isEnded)
+    assert.strictEqual(read.text, 'closed')
+  })
+
+  it('close once: when they leave, are destroyed, or had left before', async () => {
+    const closed: string[] = []
+    const clientOf = (name: string): StreamClient => createClient([], { onClose: () => closed.push(name) })
+    const [leaves, destroyed, left, unattached] = ['leaves', 'destroyed', 'left', 'unattached'].map(clientOf)
+    const { near, far } = await openConnection()
+    leaves?.attach(near, true)
+    far.destroy()
+    await until(() => closed.includes('leaves'))
+    await attach(destroyed as StreamClient)
+    destroyed?.destroy()
+    destroyed?.destroy()
+    left?.attach(near, true)
+    unattached?.destroy()
+    unattached?.send(encodeFrame('x'))
+    unattached?.end('x')
+    await turn()
+    assert.deepEqual(closed, ['leaves', 'destroyed', 'left', 'unattached'])
   })
 
   it('are disconnected when they do not read, with bounded memory', async () => {
     const client = createClient(['messages'])
-    const response = new PassThrough({ highWaterMark: 1024 })
-    pipeline(client, response, () => undefined)
+    const { near, far } = await openConnection()
+    far.pause()
+    client.attach(near, true)
     client.begin('x')
     let most = 0
-    for (let i = 0; i < 1000 && !client.destroyed; i++) {
-      client.send(Buffer.alloc(1000))
-      most = Math.max(most, client.readableLength)
+    while (!client.isClosed) {
+      client.send(SIZED(10_000))
+      most = Math.max(most, near.writableLength)
       await turn()
     }
-    assert.isTrue(client.destroyed)
-    assert.isAtMost(most, MAX_UNREAD)
-    await until(() => response.destroyed)
+    assert.isTrue(near.destroyed)
+    assert.isAtMost(most, MAX_UNREAD + 100)
   })
 
   it('are disconnected when too much happens before they begin', () => {
     const client = createClient(['messages'])
-    for (let i = 0; i < 70; i++) client.send(Buffer.alloc(1000))
-    assert.isTrue(client.destroyed)
+    for (let i = 0; i < 70; i++) client.send(SIZED(1000))
+    assert.isTrue(client.isClosed)
+  })
+
+  it('get a first frame of any size, and what was held back behind it', async () => {
+    const client = createClient(['messages'])
+    client.send(SIZED(MAX_UNREAD - 1))
+    client.begin('x'.repeat(2 * MAX_UNREAD))
+    const read = await attach(client)
+    await until(() => read.text.length === 3 * MAX_UNREAD - 1)
+    assert.isFalse(client.isClosed)
   })
 
   it('get the changes of their workspace and topics only, with one id at the end', async () => {
@@ -74,21 +170,18 @@ describe('clients of the stream of changes', () => {
       createClient(['messages', 'domains']),
       createClient(['domains']),
       createClient(['templates']),
-      createClient(['messages', 'domains'], 'other'),
+      createClient(['messages', 'domains'], { workspaceId: 'other' }),
     ]
-    const reads = clients.map((client) => {
-      registry.add(client, NOW)
-      client.begin('')
-      return readAll(client)
-    })
+    const reads = await join(registry, clients)
     registry.publish([changeOf('w', 'messages', 'em_1'), changeOf('w', 'domains', 'd1')])
-    await turn()
+    clients.forEach((client) => client.end('.'))
+    await until(() => reads.every(({ isEnded }) => isEnded))
     const domain = 'event: domains\ndata: {"changes":[{"id":"d1","change":"update"}],"has_more":false}\n'
     const message = 'event: messages\ndata: {"changes":[{"id":"em_1","change":"update"}],"has_more":false}\n\n'
     const id = 'id: aaaaaaaa.1700000000000.10.10.\n\n'
     assert.deepEqual(
       reads.map(({ text }) => text),
-      [message + domain + id, domain + id, '', ''],
+      [message + domain + id, domain + id, '', ''].map((text) => `-${text}.`),
     )
     clients.forEach((client) => registry.remove(client))
     assert.deepEqual([registry.workspaces.size, registry.credentials.size], [0, 0])
@@ -96,14 +189,11 @@ describe('clients of the stream of changes', () => {
 
   it('get one heartbeat in each interval', async () => {
     const registry = new ClientRegistry()
-    const reads = Array.from({ length: 100 }, () => {
-      const client = createClient(['messages'])
-      registry.add(client, NOW)
-      client.begin('')
-      return readAll(client)
-    })
+    const clients = Array.from({ length: 100 }, () => createClient(['messages']))
+    const reads = await join(registry, clients)
     for (let ms = 0; ms < HEARTBEAT_MS; ms += HEARTBEAT_TICK_MS) registry.beat()
-    await turn()
+    clients.forEach((client) => client.end('.'))
+    await until(() => reads.every(({ isEnded }) => isEnded))
     for (const { text } of reads) assert.lengthOf(text.match(/event: heartbeat/g) ?? [], 1)
   })
 
@@ -111,21 +201,17 @@ describe('clients of the stream of changes', () => {
     const registry = new ClientRegistry()
     const checks = createAccessChecks(registry)
     const [gone, narrowed, unknown] = [
-      createClient(['messages'], 'w', 'gone'),
-      createClient(['domains'], 'w', 'narrowed'),
-      createClient(['messages'], 'w', 'unknown'),
+      createClient(['messages'], { credential: 'gone' }),
+      createClient(['domains'], { credential: 'narrowed' }),
+      createClient(['messages'], { credential: 'unknown' }),
     ]
-    const reads = [gone, narrowed, unknown].map((client) => {
-      registry.add(client, NOW)
-      client.begin('')
-      return readAll(client)
-    })
+    const reads = await join(registry, [gone, narrowed, unknown])
     checks.add({ holder: 'a', credential: 'gone', check: () => Promise.resolve(null) })
     checks.add({ holder: 'a', credential: 'narrowed', check: () => Promise.resolve((topic) => topic === 'messages') })
     checks.add({ holder: 'a', credential: 'unknown', check: () => Promise.reject(new Error('away')) })
     checks.run()
-    await until(() => gone.closed && narrowed.closed)
-    assert.isFalse(unknown.closed)
+    await until(() => reads[0]?.isEnded === true && reads[1]?.isEnded === true)
+    assert.isFalse(unknown.isClosed)
     assert.deepEqual(
       reads.map(({ text }) => text.includes('event: closed')),
       [true, true, false],
