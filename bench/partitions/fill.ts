@@ -66,7 +66,6 @@ export async function fillHistory(
   for (let back = WEEKS_AT_ONCE; back < weeks; back += WEEKS_AT_ONCE)
     await ensurePartitions((statement) => client.query(statement), now - back * WEEK_MS)
   const old = Math.min(FILLED_WEEKS, weeks - WEEKS_AT_ONCE)
-  if (old <= 0 || messages === 0) return 0
   const perWeek = Math.ceil(messages / old)
   let filled = 0
   for (let week = 2; week < old + 2; week++) {

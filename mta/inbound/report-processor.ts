@@ -13,7 +13,7 @@ import { newId } from '#src/platform/id.ts'
 import { applyTransitions } from '#src/messages/transition.ts'
 import { raiseRecipientEvents } from '#src/messages/recipient-events.ts'
 import { sql } from '#src/stores/sql.ts'
-import { weekly } from '#src/stores/weeks.ts'
+import { expectOneRow, weekly } from '#src/stores/weeks.ts'
 import { suppressHardBounces } from '#src/suppression/suppress-hard-bounces.ts'
 import { suppress } from '#src/suppression/suppress.ts'
 import { addCounts } from '#src/workspaces/rates.ts'
@@ -88,6 +88,7 @@ const SELECT_SUBJECTS = weekly(
       ) AS host
     FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)
     JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n AND ${weeks.contain('r.message_id')}
+    WHERE ${expectOneRow('i.n')}
   `,
 )
 

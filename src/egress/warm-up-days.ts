@@ -7,7 +7,7 @@
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { weekly } from '#src/stores/weeks.ts'
+import { expectOneRow, weekly } from '#src/stores/weeks.ts'
 import { receiverOf } from '#src/suppression/receiver.ts'
 import { stepOf, type UtcDay, type WarmUpDay } from './warm-up.ts'
 
@@ -137,7 +137,7 @@ const SENT_BY = weekly(
     JOIN attempts a ON a.message_id = i.message_id AND a.n = i.n AND a.outcome IN ('delivered', 'unknown')
     JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
     JOIN egress_sources s ON s.name = a.source AND s.warming_since IS NOT NULL
-    WHERE ${weeks.contain('a.message_id')} AND ${weeks.contain('r.message_id')}
+    WHERE ${expectOneRow('i.n')} AND ${weeks.contain('a.message_id')} AND ${weeks.contain('r.message_id')}
   `,
 )
 

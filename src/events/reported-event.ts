@@ -7,7 +7,7 @@
 import { hexOf, timeOf } from '#src/platform/id.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { weekly } from '#src/stores/weeks.ts'
+import { expectOneRow, weekly } from '#src/stores/weeks.ts'
 import { eventTypeRow } from './catalogue.ts'
 
 export interface ReportedMessage {
@@ -72,9 +72,9 @@ const MESSAGES = weekly(
   (weeks) => sql`
     SELECT m.id, m.to_list, m.subject, m.metadata, m.campaign_id, m.created_at AS message_created_at,
       m.request_id, m.traceparent
-    FROM unnest($1::uuid[]) AS i (id)
+    FROM unnest($1::uuid[]) WITH ORDINALITY AS i (id, ord)
     JOIN messages m ON m.id = i.id
-    WHERE ${weeks.contain('m.id')}
+    WHERE ${expectOneRow('i.ord')} AND ${weeks.contain('m.id')}
   `,
 )
 

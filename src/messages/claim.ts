@@ -16,7 +16,7 @@ import { columnsOf } from '#src/stores/column-arrays.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { joinSuppression } from '#src/suppression/erased.ts'
-import { weekly } from '#src/stores/weeks.ts'
+import { expectOneRow, weekly } from '#src/stores/weeks.ts'
 import { IS_BODY_GONE, joinBody } from './bodies.ts'
 import {
   COLUMN_LIST,
@@ -54,7 +54,7 @@ const CLAIM = weekly(
     WITH claimed AS (
       UPDATE recipients r SET state = 'sending', lease = $3, attempts = r.attempts + 1, updated_at = $4
       FROM unnest($1::uuid[], $2::smallint[]) AS i (message_id, n)
-      WHERE r.message_id = i.message_id AND r.n = i.n AND ${weeks.contain('r.message_id')}
+      WHERE r.message_id = i.message_id AND r.n = i.n AND ${expectOneRow('i.n')} AND ${weeks.contain('r.message_id')}
         AND r.state = ANY ('{${MOVES.claim.from.join(',')}}')
         AND r.due_at <= $4::timestamptz + interval '1 second'
         AND EXISTS (SELECT FROM leases WHERE id = $3)

@@ -15,7 +15,7 @@ import { type DeliveryReportFacts, composeDeliveryReport } from '#src/mail/deliv
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { MAX_EVENT_LAG_MS } from '#src/events/reported-event.ts'
 import { sql } from '#src/stores/sql.ts'
-import { weekly } from '#src/stores/weeks.ts'
+import { expectOneRow, weekly } from '#src/stores/weeks.ts'
 import { bodyColumn, joinBody } from './bodies.ts'
 import type { Acceptor } from './accept.ts'
 import { type Submission, type SubmittedEnvelope, isReportRequested } from './submission.ts'
@@ -91,7 +91,7 @@ const SUBMITTED = weekly(
       ORDER BY attempt DESC
       LIMIT 1
     ) a ON true
-    WHERE m.submitted IS NOT NULL
+    WHERE ${expectOneRow('i.ord')} AND m.submitted IS NOT NULL
   `,
 )
 

@@ -9,7 +9,7 @@ import { suspendedByOwner } from '#src/queue/suspensions.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import { sql } from '#src/stores/sql.ts'
-import { weekly, type Weeks } from '#src/stores/weeks.ts'
+import { expectOneRow, weekly, type Weeks } from '#src/stores/weeks.ts'
 
 interface OpenRow {
   readonly message_id: string
@@ -178,7 +178,11 @@ const CURRENT_ATTEMPTS = weekly(
     FROM unnest($1::uuid[], $2::smallint[], $3::bigint[], $4::smallint[])
       WITH ORDINALITY AS i (message_id, n, lease, attempt, place)
     JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n AND ${weeks.contain('r.message_id')}
-    WHERE r.is_open AND r.state = 'sending' AND r.lease = i.lease AND r.attempts = i.attempt`,
+    WHERE ${expectOneRow('i.place')}
+      AND r.is_open
+      AND r.state = 'sending'
+      AND r.lease = i.lease
+      AND r.attempts = i.attempt`,
 )
 
 /** Those of the attempts whose recipients still wait for a result, by their indexes. */

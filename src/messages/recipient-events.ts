@@ -9,7 +9,7 @@ import type { EventTypeRaisedBy } from '#src/events/catalogue.ts'
 import { newDeliveries } from '#src/events/deliveries.ts'
 import { NO_NOTIFICATIONS, type CommitNotifications } from '#src/queue/notifications.ts'
 import { sql } from '#src/stores/sql.ts'
-import { weekly } from '#src/stores/weeks.ts'
+import { expectOneRow, weekly } from '#src/stores/weeks.ts'
 
 export interface RecipientEvent {
   readonly id: string
@@ -30,7 +30,7 @@ const LOCK = weekly(
     SELECT 1
     FROM recipients r
     JOIN unnest($1::uuid[], $2::smallint[]) AS i (message_id, n) ON r.message_id = i.message_id AND r.n = i.n
-    WHERE ${weeks.contain('r.message_id')}
+    WHERE ${expectOneRow('i.n')} AND ${weeks.contain('r.message_id')}
     ORDER BY r.message_id, r.n
     FOR NO KEY UPDATE OF r
   `,
@@ -44,7 +44,7 @@ const RAISE = weekly(
       FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[]) WITH ORDINALITY AS i (
         id, message_id, n, type, data, ord
       )
-      WHERE NOT EXISTS (
+      WHERE ${expectOneRow('ord')} AND NOT EXISTS (
         SELECT FROM events e
         WHERE e.message_id = i.message_id AND e.n = i.n AND e.type = i.type AND ${weeks.precede('e.id')}
       )

@@ -14,7 +14,7 @@ import { jsonOrNull } from '#src/stores/column-arrays.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { defineInput, type BinaryColumn } from '#src/stores/binary-columns.ts'
-import { weekly, type WeeklyStatement, type Weeks } from '#src/stores/weeks.ts'
+import { expectOneRow, weekly, type WeeklyStatement, type Weeks } from '#src/stores/weeks.ts'
 import { ATTEMPT_COLUMNS, ATTEMPT_INPUT, attemptParameter } from './attempt-input.ts'
 import type { Attempt } from './outcome.ts'
 import { refundQuotaCte } from './quota.ts'
@@ -179,6 +179,7 @@ function statementOf({ arrays, names, returned, update }: LedgerParts, weeks: We
     WITH input AS (
       SELECT *
       FROM unnest(${TRANSITIONS.arrays}${arrays}) WITH ORDINALITY AS i (${TRANSITIONS.names}${names}, ord)
+      WHERE ${expectOneRow('ord')}
     ), moved AS (
       UPDATE recipients r SET
         state = i.to_state,

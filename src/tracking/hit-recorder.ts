@@ -12,7 +12,7 @@ import { MAX_EVENT_LAG_MS } from '#src/events/reported-event.ts'
 import { publishNotifications, NO_NOTIFICATIONS, type CommitNotifications } from '#src/queue/notifications.ts'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
-import { weekly, type WeeklyStatement } from '#src/stores/weeks.ts'
+import { expectOneRow, weekly, type WeeklyStatement } from '#src/stores/weeks.ts'
 import {
   classifyHits,
   CLASSIFY_AFTER_MS,
@@ -72,7 +72,7 @@ const RECIPIENTS = weekly(
     FROM ${BY_RECIPIENT}
     JOIN recipients r ON r.message_id = i.message_id AND r.n = i.n
     JOIN workspaces w ON w.id = r.workspace_id
-    WHERE ${weeks.contain('r.message_id')}
+    WHERE ${expectOneRow('i.n')} AND ${weeks.contain('r.message_id')}
     ORDER BY r.message_id, r.n
     FOR NO KEY UPDATE OF r
   `,
@@ -104,7 +104,9 @@ const PAST = weekly(
       (e.data ->> 'machine')::boolean AS machine, e.data ->> 'machine_rule' AS rule
     FROM ${BY_RECIPIENT}
     JOIN events e ON e.message_id = i.message_id AND e.n = i.n
-    WHERE e.type = ANY ('{email.sent,email.opened,email.clicked}') AND ${weeks.precede('e.id')}
+    WHERE ${expectOneRow('i.n')}
+      AND e.type = ANY ('{email.sent,email.opened,email.clicked}')
+      AND ${weeks.precede('e.id')}
   `,
 )
 
@@ -201,6 +203,7 @@ const RAISE = weekly(
       FROM unnest(
         $1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::timestamptz[]
       ) WITH ORDINALITY AS i (id, message_id, n, type, data, at, ord)
+      WHERE ${expectOneRow('ord')}
     ),
     alone AS (
       UPDATE recipients r

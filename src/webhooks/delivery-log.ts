@@ -8,7 +8,7 @@ import type { Queryable } from '#src/stores/db.ts'
 import { idOfHex, isUuid } from '#src/platform/id.ts'
 import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
-import { weekly } from '#src/stores/weeks.ts'
+import { expectOneRow, weekly } from '#src/stores/weeks.ts'
 import { notifySender, type Endpoint, type NotifyDeps } from './endpoints.ts'
 
 export interface DeliveryView {
@@ -101,9 +101,9 @@ const TYPES = weekly(
   'webhooks-event-types',
   (weeks) => sql`
     SELECT e.id, e.type
-    FROM unnest($1::uuid[], $2::uuid[], $3::xid8[]) AS i (id, workspace_id, tx)
+    FROM unnest($1::uuid[], $2::uuid[], $3::xid8[]) WITH ORDINALITY AS i (id, workspace_id, tx, ord)
     JOIN events e ON e.workspace_id = i.workspace_id AND e.tx = i.tx AND e.id = i.id
-    WHERE ${weeks.contain('e.id')}
+    WHERE ${expectOneRow('i.ord')} AND ${weeks.contain('e.id')}
   `,
 )
 
