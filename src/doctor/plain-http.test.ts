@@ -12,7 +12,7 @@ describe('doctor: plain HTTP', () => {
     const found = await checkPlainHttp(LIVE, machine(['127.0.0.1', '8.8.4.4', '2606:4700::1'], ['8.8.4.4 3000']))
     assert.strictEqual(found.status, 'warning')
     assert.match(found.detail, /^port 3000 is open at 8\.8\.4\.4:/)
-    assert.match(found.todo, /HTTP_HOST.*HTTPS_HOST.*firewall/)
+    assert.match(found.todo, /HTTP_HOST.*HTTPS_HOST.*mailstead-api\.socket.*firewall/)
   })
   const fine: readonly [string, readonly string[], readonly string[]][] = [
     ['open at loopback only', ['127.0.0.1', '8.8.4.4'], ['127.0.0.1 3000']],
