@@ -7,9 +7,9 @@
  * the same time one wins. A build removes the bundles that no process uses (bin/supervisor/bundle-users.ts).
  *
  * The bundled code is not minified, but it is ASCII without comments: V8 holds the source of every loaded file, and one
- * character outside of Latin-1 doubles the size of its whole file (9 MB of the api). Paths that a module makes from its own place (`import.meta`) are those of the
- * source. A thread's module, `new URL('./name.ts', import.meta.url)`, is in the bundle too. Other commands and
- * migrations are loaded from their sources.
+ * character outside of Latin-1 doubles the size of its whole file (9 MB of the api). Paths that a module makes from its
+ * own place (`import.meta`) are those of the source. A thread's module, `new URL('./name.ts', import.meta.url)`, is in
+ * the bundle too. Other commands and migrations are loaded from their sources.
  */
 import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
