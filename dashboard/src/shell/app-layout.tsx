@@ -97,7 +97,7 @@ function SearchButton({ onOpen }: { readonly onOpen: () => void }): ReactNode {
       className="flex h-8 w-full items-center gap-2 rounded-md border border-line bg-background px-2 text-sm text-muted hover:bg-hover"
     >
       <Search size={14} aria-hidden="true" />
-      <span className="flex-1 truncate text-left">{shell.search}</span>
+      <span className="flex-1 truncate text-left">{shell.searchShort}</span>
       <Kbd keys="mod+k" />
     </button>
   )
