@@ -93,7 +93,7 @@ function OpenNotices(): ReactNode {
       <Callout
         tone="warning"
         title={administration.notices.title}
-        action={<LinkText href={operatorPath('/notices')}>{administration.notices.open}</LinkText>}
+        action={<LinkText href={operatorPath('/notices')}>{administration.notices.show}</LinkText>}
       >
         <ul className="list-disc pl-4">
           {notices.map(({ id, subject }) => (

@@ -31,7 +31,7 @@ export function HeldPage(): ReactNode {
       cell: ({ receiver }) => (
         <LinkText href={operatorPath(`/receivers/${encodeURIComponent(receiver)}`)}>{receiver}</LinkText>
       ),
-      width: '34%',
+      width: '24%',
     },
     {
       id: 'count',

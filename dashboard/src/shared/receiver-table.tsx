@@ -34,8 +34,8 @@ export function ReceiverTable({ receivers, getHref }: ReceiverTableProps): React
     { id: 'title', header: operator.receiver, cell: ({ title }) => title, sortValue: ({ title }) => title },
     { id: 'throttle', header: texts.throttle, cell: (row) => <ThrottleBadge receiver={row} />, width: '10rem' },
     { ...number('sent', texts.sent, ({ day }) => day.sent), priority: 2 },
-    { ...number('delivered', texts.delivered, ({ day }) => day.delivered), priority: 3 },
-    { ...number('deferred', texts.deferred, ({ day }) => day.deferred), priority: 2 },
+    { ...number('delivered', texts.delivered, ({ day }) => day.delivered), width: '7.5rem', priority: 3 },
+    { ...number('deferred', texts.deferred, ({ day }) => day.deferred), width: '8.5rem', priority: 2 },
     { ...number('bounced', texts.bounced, ({ day }) => bouncesOf(day)), priority: 2 },
     { ...number('complained', texts.complained, ({ day }) => day.complained), width: '8rem', priority: 3 },
     {

@@ -24,6 +24,7 @@ export const administration: Texts['administration'] = {
     description: 'Probleme, die nur der Operator lösen kann.',
     filter: 'Welche Hinweise',
     open: 'Offen',
+    show: 'Anzeigen',
     all: 'Alle',
     empty: 'Keine offenen Hinweise',
     emptyText: 'Wenn etwas Sie braucht, etwa eine Adresse auf einer Blockliste, erscheint es hier.',

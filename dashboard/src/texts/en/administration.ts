@@ -16,6 +16,7 @@ export const administration = {
     description: 'Problems that only the operator can solve.',
     filter: 'Which notices',
     open: 'Open',
+    show: 'Show',
     all: 'All',
     empty: 'No open notices',
     emptyText: 'When something needs you, such as a blocklisted address, it appears here.',
