@@ -122,6 +122,7 @@ export async function openMailstead(
         manager,
         running,
         port,
+        isProfiled: profileDir !== null,
         envOf: (name) => ({ ...env, ROUTES: routeMap(routes), ...profiling(profileDir, name) }),
       }),
     stop: (...names) => stopProcesses(names, running),

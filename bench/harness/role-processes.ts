@@ -1,6 +1,7 @@
 /**
  * Starts and stops the processes of Mailstead under measurement, each with the title of its role and a number. They run
- * from the bundle, with the options and the environment that `npm start` gives them.
+ * from the bundle, with the options and the environment that `npm start` gives them; with a CPU profile from their
+ * sources, because the stages of a profile are distinguished by file.
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -35,15 +36,14 @@ interface ProcessStart {
   /** Of the API. */
   readonly port: number
   readonly envOf: (name: ProcessName) => Readonly<Record<string, string>>
+  readonly isProfiled: boolean
 }
 
 export async function startProcesses(
   names: readonly ProcessName[],
-  { manager, running, port, envOf }: ProcessStart,
+  { manager, running, port, envOf, isProfiled }: ProcessStart,
 ): Promise<void> {
-  bundled ??= prepareProgram()
-  const { program, failure } = await bundled
-  if (failure !== null) process.stderr.write(`${failure}\n`)
+  const program = isProfiled ? 'bin/mailstead.ts' : await bundledProgram()
   for (const name of names)
     for (const [title, args] of processesOf(name)) {
       const started = await manager.start({
@@ -61,6 +61,13 @@ export async function startProcesses(
       running.set(title, started)
       if (name === 'api') await waitUntil('the API being ready', () => isReady(port), started)
     }
+}
+
+async function bundledProgram(): Promise<string> {
+  bundled ??= prepareProgram()
+  const { program, failure } = await bundled
+  if (failure !== null) process.stderr.write(`${failure}\n`)
+  return program
 }
 
 export async function stopProcesses(names: readonly ProcessName[], running: ProcessStart['running']): Promise<void> {
