@@ -28,7 +28,7 @@ migrations: src/stores
 src/traces: config src/concurrency src/platform
 src: config src/concurrency src/crypto src/platform src/stores src/traces
 src/rate-limits: src/platform src/stores
-src/bimi: src/net
+src/bimi: src/concurrency src/net
 src/branding: config src/stores
 src/sandbox: src/platform src/stores
 src/workspaces: src/platform src/stores

@@ -1,5 +1,5 @@
 /** Logos, and mark certificates of an authority of the test. */
-import { createHash, webcrypto, X509Certificate } from 'node:crypto'
+import { createHash, randomBytes, webcrypto, X509Certificate } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import * as x509 from '@peculiar/x509'
 
@@ -24,6 +24,29 @@ export interface MarkFields {
   readonly from?: number
   readonly until?: number
   readonly markType?: string
+  /** In hexadecimal. */
+  readonly serial?: string
+  /** Where its revocation list is. */
+  readonly listUrls?: readonly string[]
+}
+
+export interface RevocationList {
+  readonly by?: 'root' | 'intermediate'
+  /** Serial numbers. */
+  readonly revoked?: readonly string[]
+  readonly revokedAt?: number
+  readonly from?: number
+  readonly until?: number
+  readonly extensions?: readonly x509.Extension[]
+}
+
+export interface MarkAuthority {
+  readonly root: X509Certificate
+  readonly intermediate: X509Certificate
+  /** A chain in PEM: the certificate of the mark, and the intermediate one. */
+  issue(fields?: MarkFields): Promise<string>
+  /** A signed revocation list in DER. */
+  list(fields?: RevocationList): Promise<Buffer>
 }
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
@@ -31,43 +54,65 @@ const DAY = 86_400_000
 const BIMI_USAGE = '1.3.6.1.5.5.7.3.31'
 const LOGOTYPE = '1.3.6.1.5.5.7.1.12'
 
-/** An authority for mark certificates, with an intermediate one. */
+/** An authority for mark certificates, with an intermediate one. `listUrl`: of the revocation list of the root. */
 export async function createMarkAuthority(
   nowMs: number,
   name = 'Mark Root',
-): Promise<{
-  readonly root: X509Certificate
-  /** A chain in PEM: the certificate of the mark, and the intermediate one. */
-  issue(fields?: MarkFields): Promise<string>
-}> {
+  listUrl: string | null = null,
+): Promise<MarkAuthority> {
   const validity = { notBefore: new Date(nowMs - 100 * DAY), notAfter: new Date(nowMs + 3000 * DAY) }
-  const root = await issue({ subject: `CN=${name}`, ...validity }, null, [new x509.BasicConstraintsExtension(true)])
-  const middle = await issue({ subject: `CN=${name} 2`, ...validity }, root, [new x509.BasicConstraintsExtension(true)])
+  const isAuthority = new x509.BasicConstraintsExtension(true)
+  const root = await issue({ subject: `CN=${name}`, ...validity }, null, [isAuthority])
+  const named = listUrl === null ? [] : [new x509.CRLDistributionPointsExtension([listUrl])]
+  const middle = await issue({ subject: `CN=${name} 2`, ...validity }, root, [isAuthority, ...named])
   return {
     root: new X509Certificate(root.certificate.toString('pem')),
+    intermediate: new X509Certificate(middle.certificate.toString('pem')),
     issue: async (fields = {}) => {
       const { from = nowMs - DAY, until = nowMs + 365 * DAY, markType } = fields
       const type = markType === undefined ? '' : `, 1.3.6.1.4.1.53087.1.13=${markType}`
       const subject = { subject: `CN=Shop${type}`, notBefore: new Date(from), notAfter: new Date(until) }
-      const leaf = await issue(subject, middle, markExtensions(fields))
+      const leaf = await issue({ ...subject, serial: fields.serial }, middle, markExtensions(fields))
       return [leaf, middle].map(({ certificate }) => `${certificate.toString('pem')}\n`).join('')
     },
+    list: async ({ by = 'intermediate', revoked = [], extensions = [], ...times } = {}) => {
+      const issuer = by === 'root' ? root : middle
+      const { from = nowMs - DAY, until = nowMs + DAY, revokedAt = nowMs - 2 * DAY } = times
+      const list = await x509.X509CrlGenerator.create({
+        issuer: issuer.certificate.subject,
+        thisUpdate: new Date(from),
+        nextUpdate: new Date(until),
+        entries: revoked.map((serial) => ({ serialNumber: integer(serial), revocationDate: new Date(revokedAt) })),
+        extensions: [...extensions],
+        signingAlgorithm: ALGORITHM,
+        signingKey: issuer.keys.privateKey,
+      })
+      return Buffer.from(list.rawData)
+    },
   }
+}
+
+/** The package writes serial numbers of revocation lists as they are: a first bit that is set would be a minus sign. */
+function integer(serial: string): string {
+  return Number.parseInt(serial.slice(0, 2), 16) > 127 ? `00${serial}` : serial
 }
 
 interface Subject {
   readonly subject: string
   readonly notBefore: Date
   readonly notAfter: Date
+  readonly serial?: string | undefined
 }
 
-async function issue(subject: Subject, issuer: Issued | null, extensions: x509.Extension[]): Promise<Issued> {
+async function issue(
+  { serial, ...subject }: Subject,
+  issuer: Issued | null,
+  extensions: x509.Extension[],
+): Promise<Issued> {
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const certificate = await x509.X509CertificateGenerator.create({
     ...subject,
-    serialNumber: Math.floor(Math.random() * 1e12)
-      .toString(16)
-      .padStart(12, '0'),
+    serialNumber: serial ?? randomBytes(8).toString('hex'),
     issuer: issuer?.certificate.subject ?? subject.subject,
     signingAlgorithm: ALGORITHM,
     publicKey: keys.publicKey,
@@ -78,11 +123,12 @@ async function issue(subject: Subject, issuer: Issued | null, extensions: x509.E
 }
 
 function markExtensions(fields: MarkFields): x509.Extension[] {
-  const { names = ['shop.example'], usage = BIMI_USAGE, svg = svgOf() } = fields
+  const { names = ['shop.example'], usage = BIMI_USAGE, svg = svgOf(), listUrls = [] } = fields
   return [
     new x509.BasicConstraintsExtension(false),
     new x509.ExtendedKeyUsageExtension([usage]),
     new x509.SubjectAlternativeNameExtension(names.map((value) => ({ type: 'dns', value }))),
+    ...(listUrls.length === 0 ? [] : [new x509.CRLDistributionPointsExtension([...listUrls])]),
     ...(svg === null ? [] : [new x509.Extension(LOGOTYPE, false, logotype(svg, fields))]),
   ]
 }

@@ -2,7 +2,7 @@
  * Validates the mark certificate (VMC or CMC) that a BIMI record names in `a=`: its chain up to an authority that
  * issues mark certificates, its time, its domain, and the logo in it. The chain is verified first, with the signature
  * of each certificate, because `validateVMC` compares names only. What it then unpacks comes from such an authority.
- * Revocation is not checked. Loaded at the first certificate, since the packages are large.
+ * `certificate-revocation.ts` checks its revocation. Loaded at the first certificate, since the packages are large.
  */
 import { X509Certificate } from 'node:crypto'
 
@@ -17,7 +17,13 @@ export interface MarkCertificateCheck {
 }
 
 export type MarkCertificateResult =
-  | { readonly ok: true; readonly kind: 'VMC' | 'CMC'; readonly validUntil: Date }
+  | {
+      readonly ok: true
+      readonly kind: 'VMC' | 'CMC'
+      readonly validUntil: Date
+      /** Each certificate is signed by the next one, and the last one is an authority's. */
+      readonly chain: readonly X509Certificate[]
+    }
   /** `problem` is the end of a sentence that begins with "the mark certificate". */
   | { readonly ok: false; readonly problem: string }
 
@@ -51,7 +57,8 @@ export async function validateMarkCertificate(
   if (authorities !== undefined) rootStore.rootCerts = [...authorities]
   const chain = readChain(pem)
   if (chain === null) return { ok: false, problem: 'is not a list of certificates in PEM' }
-  if (!isSignedBy(chain, rootStore.rootCerts))
+  const path = pathOf(chain, rootStore.rootCerts)
+  if (path === null)
     return { ok: false, problem: 'is not signed by an authority for mark certificates, or its chain is incomplete' }
   const files = {
     authorityPath: Buffer.from(chain.map(String).join('')),
@@ -67,7 +74,8 @@ export async function validateMarkCertificate(
   if (authority.hashMatch === false)
     return { ok: false, problem: 'contains another logo than the one that the record names' }
   const { type } = authority.vmc as { readonly type?: string }
-  return { ok: true, kind: type === 'CMC' ? 'CMC' : 'VMC', validUntil: new Date(chain[0]?.validTo ?? 0) }
+  const kind = type === 'CMC' ? 'CMC' : 'VMC'
+  return { ok: true, kind, validUntil: new Date(chain[0]?.validTo ?? 0), chain: path }
 }
 
 /** The certificate of the domain first, then its issuers. Null if the file is something else. */
@@ -81,16 +89,21 @@ function readChain(pem: Buffer): X509Certificate[] | null {
   }
 }
 
-/** Whether each certificate is signed by the next one, and the last one by an authority. */
-function isSignedBy(chain: readonly X509Certificate[], authorities: readonly X509Certificate[]): boolean {
+/** The chain up to an authority. Null unless each certificate is signed by the next one, and the last one by it. */
+function pathOf(
+  chain: readonly X509Certificate[],
+  authorities: readonly X509Certificate[],
+): readonly X509Certificate[] | null {
   const last = chain.at(-1)
-  if (last === undefined) return false
+  if (last === undefined) return null
   const isChain = chain.every((one, i) => {
     const issuer = chain[i + 1]
     return issuer === undefined || isIssuedBy(one, issuer)
   })
-  const isKnown = authorities.some((root) => root.fingerprint512 === last.fingerprint512 || isIssuedBy(last, root))
-  return isChain && isKnown
+  if (!isChain) return null
+  if (authorities.some((root) => root.fingerprint512 === last.fingerprint512)) return chain
+  const root = authorities.find((one) => isIssuedBy(last, one))
+  return root === undefined ? null : [...chain, root]
 }
 
 function isIssuedBy(one: X509Certificate, issuer: X509Certificate): boolean {

@@ -1,5 +1,6 @@
 /** What receivers would find of a BIMI record, on real DNS and HTTPS: good files, and those of hostile owners. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { X509Certificate } from 'node:crypto'
 import { createServer, type Server } from 'node:https'
 import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -9,7 +10,7 @@ import { gzipSync } from 'node:zlib'
 import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import { createHttpClient, type HttpClient } from '#src/net/http-client.ts'
-import { svgOf } from '#src/bimi/logo.test-data.ts'
+import { createMarkAuthority, svgOf } from '#src/bimi/logo.test-data.ts'
 import { certificateFor } from '#test/support/certificate.ts'
 import { startDns, type TestDns, type Zone } from '#test/support/dns.ts'
 import { checkBimi, summarizeBimi, type BimiFinding } from './bimi-check.ts'
@@ -25,7 +26,7 @@ const send =
   (response) => {
     response.writeHead(status, headers).end(body)
   }
-const ANSWERS: Readonly<Record<string, Answer>> = {
+const ANSWERS: Record<string, Answer> = {
   '/logo.svg': send(svgOf()),
   '/packed.svg': send(gzipSync(svgOf()), { ...SVG, 'content-encoding': 'gzip' }),
   '/logo.svgz': send(gzipSync(svgOf())),
@@ -78,11 +79,12 @@ describe('BIMI of a domain', () => {
 
   const ENFORCED: Zone = { '_dmarc.shop.example': { TXT: ['v=DMARC1; p=reject'] } }
 
+  let authorities: readonly X509Certificate[] | undefined
   async function check(zone: Zone, domain = DOMAIN, wanted: Parameters<typeof checkBimi>[2] = null): Promise<Finding> {
     for (const name of Object.keys(dns.zone)) delete dns.zone[name]
     Object.assign(dns.zone, { 'cdn.shop.example': { A: ['127.0.0.1'] } }, zone)
     const deps = { dns: createDomainDns(loadConfig({ DNS_SERVERS: dns.server })), http, nowMs: Date.now() }
-    const findings = await checkBimi(deps, domain, wanted)
+    const findings = await checkBimi({ ...deps, ...(authorities && { authorities }) }, domain, wanted)
     const of = (subject: BimiFinding['subject']): string => {
       const found = findings.find((one) => one.subject === subject)
       return found === undefined ? 'none' : `${found.status}: ${found.message} → ${found.next ?? ''}`
@@ -184,5 +186,26 @@ describe('BIMI of a domain', () => {
     const { of, summary } = await check(record(`v=BIMI1; l=${base}/logo.svg; a=${base}/not-a-certificate.pem`))
     assert.match(of('certificate'), /^wrong: the mark certificate is not a list of certificates/)
     assert.strictEqual(summary.status, 'wrong')
+  })
+
+  it('certificate: a revoked one is wrong, and an unknown state is no failure', async () => {
+    const authority = await createMarkAuthority(Date.now(), 'Mark Root', `${base}/root.crl`)
+    authorities = [authority.root]
+    const zone = record(`v=BIMI1; l=${base}/logo.svg; a=${base}/mark.pem`)
+    const STATES = [
+      ['valid', [], /^ok: the VMC is valid until \d{4}-\d\d-\d\d → $/, 'ok'],
+      ['revoked', ['a1b2'], /^wrong: the VMC .* was revoked on \d{4}-\d\d-\d\d → .*new certificate/, 'wrong'],
+      ['unknown', null, /^unknown: .*its revocation list .*answered 404, not 200 → check again later/, 'ok'],
+    ] as const
+    for (const [state, revoked, certificate, summary] of STATES) {
+      const listUrls = [`${base}/${state}.crl`]
+      ANSWERS['/mark.pem'] = send(await authority.issue({ listUrls, serial: 'a1b2' }), {})
+      ANSWERS['/root.crl'] = send(await authority.list({ by: 'root' }), {})
+      if (revoked !== null) ANSWERS[`/${state}.crl`] = send(await authority.list({ revoked }), {})
+      const found = await check(zone)
+      assert.match(found.of('certificate'), certificate)
+      assert.strictEqual(found.summary.status, summary, state)
+    }
+    authorities = undefined
   })
 })

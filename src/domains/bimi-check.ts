@@ -4,7 +4,9 @@
  * the guarded client; texts from them and from the zone are sanitized. What does not answer is reported, never thrown.
  */
 import { getDomain } from 'tldts'
+import type { X509Certificate } from 'node:crypto'
 import { fetchBrandFile, type FetchedFile } from '#src/bimi/brand-file.ts'
+import { checkRevocation, type Revocation } from '#src/bimi/certificate-revocation.ts'
 import { MAX_CERTIFICATE_BYTES, validateMarkCertificate } from '#src/bimi/mark-certificate.ts'
 import { findSvgProblem, MAX_LOGO_BYTES } from '#src/bimi/svg-tiny-ps.ts'
 import type { HttpClient } from '#src/net/http-client.ts'
@@ -28,6 +30,8 @@ export interface BimiCheckDeps {
   readonly dns: DomainDns
   readonly http: HttpClient
   readonly nowMs: number
+  /** For mark certificates; by default those that the BIMI group lists. */
+  readonly authorities?: readonly X509Certificate[]
 }
 
 /** `wanted`: the files that the owner set; null: none. */
@@ -181,9 +185,26 @@ async function checkCertificate(deps: BimiCheckDeps, { domain, files, logo }: Ce
   const fetched = await fetchBrandFile(deps.http, { url, accept, maxBytes: MAX_CERTIFICATE_BYTES })
   if (!fetched.ok) return wrongFile('certificate', `the mark certificate ${fetched.problem}`, url)
   const { nowMs } = deps
-  const result = await validateMarkCertificate({ pem: fetched.bytes, domain, selector: BIMI_SELECTOR, logo, nowMs })
+  const check = { pem: fetched.bytes, domain, selector: BIMI_SELECTOR, logo, nowMs }
+  const result = await validateMarkCertificate(check, deps.authorities)
   if (!result.ok) return wrongFile('certificate', `the mark certificate ${result.problem}`, url)
   const until = result.validUntil.toISOString().slice(0, 10)
   const isEnding = result.validUntil.getTime() - nowMs < EXPIRES_SOON_MS
+  const revocation = await checkRevocation(deps, result.chain)
+  if (revocation.state !== 'valid') return describeRevocation(revocation, { kind: result.kind, until })
   return finding('certificate', 'ok', `the ${result.kind} is valid until ${until}`, isEnding ? 'renew it' : null)
+}
+
+/** An unknown state is no failure: the list of the authority may be away for a moment. */
+function describeRevocation(
+  revocation: Exclude<Revocation, { readonly state: 'valid' }>,
+  { kind, until }: { readonly kind: string; readonly until: string },
+): BimiFinding {
+  if (revocation.state === 'revoked') {
+    const message = `the ${kind} or one of its issuers was revoked on ${revocation.at.toISOString().slice(0, 10)}`
+    return finding('certificate', 'wrong', message, 'ask its authority for a new certificate, and name that in a=')
+  }
+  const { problem } = revocation
+  const message = `the ${kind} is valid until ${until}, unless it was revoked: its revocation list ${problem}`
+  return finding('certificate', 'unknown', message, 'check again later; if that does not help, ask its authority')
 }
