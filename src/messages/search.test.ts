@@ -6,7 +6,7 @@ import { createContext, type TestContext } from '#test/support/context.ts'
 import { submissionOf } from '#test/support/submission.ts'
 import { createAcceptor } from './accept.ts'
 import { countMessages } from './search-count.ts'
-import { searchMessages, type SearchFilter, type SearchResult } from './search.ts'
+import { nextSliceSize, searchMessages, type SearchFilter, type SearchResult } from './search.ts'
 import { STATES, type State } from './state.ts'
 import { hasStatus, STATUSES, statusOf } from './status.ts'
 
@@ -22,6 +22,24 @@ const ANY: SearchFilter = {
   before: null,
 }
 const NAMES = Object.keys(STATES) as State[]
+
+describe('the next slice of a search', () => {
+  const CASES: readonly [name: string, size: number, last: Parameters<typeof nextSliceSize>[1], expected: number][] = [
+    ['is twice as large while there is time', 400, { examined: 400, took: 1, left: 99 }, 800],
+    ['has a limit', 4000, { examined: 4000, took: 1, left: 99 }, 4000],
+    ['fits into the time that is left', 2000, { examined: 2000, took: 50, left: 25 }, 1000],
+    ['is not smaller than the first one', 100, { examined: 100, took: 90, left: 10 }, 100],
+    [
+      'is twice as large when the time is over but the minimum is not reached',
+      200,
+      { examined: 200, took: 200, left: -100 },
+      400,
+    ],
+    ['is twice as large after a week without messages', 200, { examined: 0, took: 5, left: 10 }, 400],
+  ]
+  for (const [name, size, last, expected] of CASES)
+    it(name, () => assert.strictEqual(nextSliceSize(size, last), expected))
+})
 
 describe('searching messages', () => {
   let ctx: TestContext

@@ -67,7 +67,7 @@ export interface SearchResult {
   readonly next: string | null
 }
 
-/** The first slice is as small as the request allows; each further slice is twice as large. */
+/** The first slice is as small as the request allows; each further slice is twice as large, as time allows. */
 const FIRST_SLICE = 100
 const LARGEST_SLICE = 4000
 /** After this time a search ends once it has examined enough messages or windows. A deep page reads those before it. */
@@ -129,6 +129,7 @@ async function searchWindows(
   for (const window of windows) {
     state.windows++
     for (let { to } = window; ;) {
+      const start = performance.now()
       const candidates = await findCandidates(db, query, { from: window.from, to }, state.size)
       found.push(...(await readFitting(db, query, candidates)))
       if (found.length > needed) return page(query, found, found[needed - 1]?.id ?? null)
@@ -137,12 +138,27 @@ async function searchWindows(
       const at = isEnd ? window.from : (candidates.at(-1) ?? window.from)
       const isEnough = state.examined >= MIN_EXAMINED || (isEnd && state.windows >= MIN_WINDOWS)
       if (isEnough && performance.now() > until) return page(query, found, at)
-      state.size = Math.min(LARGEST_SLICE, state.size * 2)
+      const took = performance.now() - start
+      state.size = nextSliceSize(state.size, { examined: candidates.length, took, left: until - performance.now() })
       if (isEnd) break
       to = at
     }
   }
   return null
+}
+
+/**
+ * Pure. Times in milliseconds. A slice is not larger than what the time that is left allows, at the cost of the one
+ * before: a large slice of a cold disk would take twice the budget. Without time left it examines the rest of the
+ * minimum in as few slices as before.
+ */
+export function nextSliceSize(
+  size: number,
+  { examined, took, left }: { readonly examined: number; readonly took: number; readonly left: number },
+): number {
+  const isBound = left > 0 && took > 0 && examined > 0
+  const affordable = isBound ? Math.floor((left / took) * examined) : LARGEST_SLICE
+  return Math.max(FIRST_SLICE, Math.min(LARGEST_SLICE, size * 2, affordable))
 }
 
 function page({ skip, limit }: SearchQuery, found: readonly FoundRow[], next: string | null): SearchResult {
