@@ -16,6 +16,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { Client } from 'pg'
+import { attachReaper } from '#bin/supervisor/child-reaper.ts'
 import { roleAccount } from '#bin/supervisor/role-accounts.ts'
 import type { KeyRole } from '#src/crypto/purposes.ts'
 import { canRead, logIn, rightsOf } from '#test/support/role-rights.ts'
@@ -67,12 +68,18 @@ describe('mailstead start', () => {
       env: { PATH: process.env['PATH'], DATA_DIR: dataDir, HTTP_PORT: '0', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+    // a test run that is killed leaves no installation
+    const tie = attachReaper(child.pid ?? 0, 'TERM', dataDir)
     let output = ''
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (chunk: Buffer) => {
         output += chunk.toString()
       })
-    return { child, output: () => output, exit: once(child, 'close').then(([code]) => code as unknown) }
+    const exit = once(child, 'close').then(([code]) => {
+      tie.release()
+      return code as unknown
+    })
+    return { child, output: () => output, exit }
   }
   const ready = async ({ child, output }: Started): Promise<void> => {
     while (!/http:\/\/localhost:\d+/.test(output())) {
