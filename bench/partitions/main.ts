@@ -2,9 +2,10 @@
  * What the number of weekly partitions costs: the same work on a database with 5 of each table and on one with 107 and
  * old mail. Prints CPU of PostgreSQL per message, the feed's poll, the first page of searches, and the memory of a
  * backend, with the ratio of both. Starts PostgreSQL and Redis of its own, or uses a database of its own in that of
- * DATABASE_URL. Both databases are filled first. With --quiet the measurement begins when the machine has been idle for
- * half a minute, such as after autovacuum, or after that many minutes.
- * Usage: node bench/partitions/main.ts [--messages N] [--weeks N] [--sends N] [--quiet MINUTES]
+ * DATABASE_URL. Both databases are filled first, then measured in turn; the table has the medians. With --quiet the
+ * measurement begins when the machine has been idle for half a minute, such as after autovacuum, or after that many
+ * minutes.
+ * Usage: node bench/partitions/main.ts [--messages N] [--weeks N] [--sends N] [--repeats N] [--quiet MINUTES]
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +29,8 @@ const { values: given } = parseArgs({
   options: {
     messages: { type: 'string', default: '1000000' },
     weeks: { type: 'string', default: '107' },
-    sends: { type: 'string', default: '4000' },
+    sends: { type: 'string', default: '10000' },
+    repeats: { type: 'string', default: '3' },
     quiet: { type: 'string', default: '0' },
   },
 })
@@ -97,8 +99,10 @@ try {
     await fill('bench_many', options.weeks, options.messages),
   ] as const
   await waitUntilQuiet(Number(given.quiet) * 60_000)
-  const few = await measure(filled[0])
-  const many = await measure(filled[1])
+  const figures: [few: WorkFigures, many: WorkFigures][] = []
+  for (let repeat = 0; repeat < Number(given.repeats); repeat++)
+    figures.push([await measure(filled[0]), await measure(filled[1])])
+  const [few, many] = [medianOf(figures.map(([one]) => one)), medianOf(figures.map(([, one]) => one))]
   const rows = Object.keys(few).map((key) => {
     const name = key as keyof WorkFigures
     const [one, other] = [few[name], many[name]]
@@ -111,6 +115,20 @@ try {
   process.stdout.write(`${formatTable([head, ...rows])}\n`)
 } finally {
   await manager.end()
+}
+
+/** The median of each figure. */
+function medianOf(all: readonly WorkFigures[]): WorkFigures {
+  const names = Object.keys(all[0] ?? {}) as (keyof WorkFigures)[]
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      percentile(
+        all.map((one) => one[name]),
+        50,
+      ),
+    ]),
+  ) as unknown as WorkFigures
 }
 
 /** Until the machine is idle for a while, or `limitMs` is over. */
