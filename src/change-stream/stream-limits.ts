@@ -9,7 +9,7 @@ export interface StreamLimits {
   readonly perProcess: number
 }
 
-/** A stream costs some 10 KB of memory and a file descriptor. */
+/** A stream costs 10 to 20 KB of memory and a file descriptor. */
 const STREAM_LIMITS: StreamLimits = {
   perCredential: 100,
   perAddress: 500,
