@@ -1,7 +1,13 @@
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect as connectTls } from 'node:tls'
 import { assert } from 'chai'
 import { startApi, type TestApi } from '#test/support/api.ts'
+import { certificateFor } from '#test/support/certificate.ts'
+import { freePort } from '#test/support/free-ports.ts'
 import { until } from '#test/support/until.ts'
 
 /** A raw connection, for what clients send and get byte by byte. */
@@ -13,20 +19,43 @@ interface RawClient {
 
 describe('a response that is detached from its request', () => {
   let api: TestApi
+  let tlsPort: number
   const sockets: Socket[] = []
+  const dir = mkdtempSync(join(tmpdir(), 'mailstead-detached-'))
   before(async () => {
-    api = await startApi()
+    const { cert, key } = await certificateFor(['localhost'])
+    const files = [
+      ['TLS_CERT_FILE', cert],
+      ['TLS_KEY_FILE', key],
+    ] as const
+    for (const [name, pem] of files) writeFileSync(join(dir, name), pem, { mode: 0o600 })
+    tlsPort = await freePort()
+    api = await startApi({
+      HTTPS_PORT: String(tlsPort),
+      ...Object.fromEntries(files.map(([name]) => [name, join(dir, name)])),
+    })
   })
   afterEach(() => sockets.splice(0).forEach((socket) => socket.destroy()))
-  after(() => api.stop())
+  after(async () => {
+    await api.stop()
+    rmSync(dir, { recursive: true })
+  })
 
-  async function dial(sent: string): Promise<RawClient> {
-    const socket = connect(api.port, '127.0.0.1')
+  function dial(sent: string): Promise<RawClient> {
+    return talk(connect(api.port, '127.0.0.1'), 'connect', sent)
+  }
+
+  function dialTls(sent: string): Promise<RawClient> {
+    const socket = connectTls({ port: tlsPort, host: '127.0.0.1', servername: 'localhost', rejectUnauthorized: false })
+    return talk(socket, 'secureConnect', sent)
+  }
+
+  async function talk(socket: Socket, begun: string, sent: string): Promise<RawClient> {
     sockets.push(socket)
     const client = { socket, text: '', isClosed: false }
     socket.setEncoding('utf8').on('data', (chunk: string) => (client.text += chunk))
     socket.on('error', () => undefined).once('close', () => (client.isClosed = true))
-    await once(socket, 'connect')
+    await once(socket, begun)
     socket.write(sent)
     return client
   }
@@ -68,6 +97,18 @@ describe('a response that is detached from its request', () => {
     clients[0].socket.write(ask('integrations/verify'))
     clients[1].socket.write('no HTTP at all\r\n\r\n')
     clients[2].socket.end()
+    await until(() => clients.every(({ isClosed }) => isClosed))
+    for (const { text } of clients) assert.lengthOf(text.match(/HTTP\/1\.1 /g) ?? [], 1)
+  })
+
+  it('works over TLS: a change arrives, a further request closes the connection, and a client may leave', async () => {
+    const clients = [await dialTls(ask(STREAM)), await dialTls(ask(STREAM))] as const
+    await until(() => clients.every(isReady))
+    const mail = { from: `me@${api.domain}`, to: 'a@b.example', subject: 's', body: 'x' }
+    assert.strictEqual((await api.call('POST', '/send-email/normal', { body: mail })).status, 200)
+    await until(() => clients.every(({ text }) => text.includes('event: messages')))
+    clients[0].socket.write(ask('integrations/verify'))
+    clients[1].socket.end()
     await until(() => clients.every(({ isClosed }) => isClosed))
     for (const { text } of clients) assert.lengthOf(text.match(/HTTP\/1\.1 /g) ?? [], 1)
   })
