@@ -23,11 +23,22 @@ const FILES: readonly (readonly [name: string, text: string, rows: readonly stri
   ['nothing', '', []],
   ['a header alone', 'email\n', []],
   ['a row that is too long', `email\n${'x'.repeat(20_000)}\na@b.example\n`, ['broken']],
+  [
+    'white space that is longer than a row',
+    `email\na@b.example\n${' '.repeat(20_000)}\nc@d.example\n`,
+    ['2 a@b.example import -', 'broken'],
+  ],
   ['a quote that is never closed', 'email\na@b.example\n"c@d.example\n', ['2 a@b.example import -', 'broken']],
 ]
 
 describe('CSV files of suppressions', () => {
   for (const [name, text, rows] of FILES) it(name, async () => assert.deepEqual((await read(text)).map(brief), rows))
+
+  it('a line that is too long breaks the file also when it comes in pieces', async () => {
+    const pieces = ['a@b.example\n', ' '.repeat(9000), ' '.repeat(9000), '\nc@d.example\n']
+    const rows = await collect(readListCsv(Readable.from(pieces.map((piece) => Buffer.from(piece)))))
+    assert.deepEqual(rows.map(brief), ['1 a@b.example import -', 'broken'])
+  })
 
   it('a written file is read back unchanged, for any address and cause', async () => {
     const texts = fc.string({ unit: fc.constantFrom('=', '+', '@', "'", '"', ',', 'a', 'ß', '-'), minLength: 1 })

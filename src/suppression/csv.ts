@@ -21,6 +21,8 @@ export type ListRow =
   | { readonly kind: 'broken'; readonly reason: string }
 
 const MAX_ROW = 16 * 1024
+const LF = 0x0a
+const CR = 0x0d
 const ADDRESS_NAMES = ['email', 'address', 'email_address', 'emailaddress', 'e-mail', 'recipient']
 const REASON_NAMES = ['reason', 'cause', 'description']
 const KIND_NAMES = ['kind', 'type']
@@ -35,9 +37,14 @@ interface Columns {
 export async function* readListCsv(source: Readable): AsyncGenerator<ListRow> {
   const rows: ListRow[] = []
   const parser = openParser(rows)
+  const usableBytes = createLineLimit(MAX_ROW)
   let isWhole = true
   for await (const chunk of source as AsyncIterable<Buffer>) {
-    isWhole = await step((done) => parser.write(chunk, done))
+    const usable = usableBytes(chunk)
+    isWhole = await step((done) => parser.write(chunk.subarray(0, usable), done))
+    // the parser keeps the last row back until it knows what follows
+    if (usable > 0 && usable < chunk.length) await step((done) => parser.end(done))
+    isWhole &&= usable === chunk.length
     yield* rows.splice(0)
     if (!isWhole) break
   }
@@ -49,6 +56,24 @@ export async function* readListCsv(source: Readable): AsyncGenerator<ListRow> {
 const BROKEN: ListRow = {
   kind: 'broken',
   reason: 'cannot be parsed further: a row is too long, or a quote is never closed',
+}
+
+/**
+ * Returns how many bytes of each chunk of a file come before a line that is longer than `max` bytes. The parser does
+ * not count white space that it trims, and needs five times as long for it as for rows.
+ */
+function createLineLimit(max: number): (chunk: Buffer) => number {
+  let length = 0
+  return (chunk) => {
+    let start = 0
+    for (let at = 0; at < chunk.length; at++) {
+      const isEnd = chunk[at] === LF || chunk[at] === CR
+      length = isEnd ? 0 : length + 1
+      if (isEnd) start = at + 1
+      if (length > max) return start
+    }
+    return chunk.length
+  }
 }
 
 /** Collects rows outside the parser, which would drop the rows before a broken one. */

@@ -30,11 +30,8 @@ const RUNS = 12
  * and 503 says that none has run it in time.
  */
 const MAY_WRITE: Readonly<Record<string, number>> = { 'test-account': 503 }
-/**
- * CPU time of the serving thread for one request. A higher value is measured again, because of garbage collections. It
- * is twice what a request may need: beside other work the same instructions take that long.
- */
-const MAX_CPU_MS = 100
+/** CPU time of the serving thread for one request. A higher value is measured again, because of garbage collections. */
+const MAX_CPU_MS = 50
 const CPU_ATTEMPTS = 4
 
 /** No resolver and no registry: every lookup fails immediately. */
