@@ -9,7 +9,6 @@
  * Connections are limited in total and per network. A client that is idle for one minute, or connected for fifteen, is
  * disconnected. A broken client, handshake or mail does not affect other connections.
  */
-import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type {
   SMTPServer,
@@ -95,9 +94,7 @@ export async function startInboundListener(deps: InboundListenerDeps): Promise<I
     return false
   }
   const server = createServer(deps, connections, admit)
-  const { port, handle } = deps.open
-  server.listen(handle)
-  await once(server.server, 'listening')
+  const port = await deps.open.listen(server)
   deps.ctx.log.info({ port }, 'inbound port is listening for bounces, complaints and routed mail')
   return {
     port,

@@ -1,5 +1,9 @@
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, type AddressInfo, type Server } from 'node:net'
+import { connect, createServer, type AddressInfo, type Server } from 'node:net'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { assert } from 'chai'
 import { loadConfig } from '#config/load.ts'
 import { openLog } from '#src/platform/log.ts'
@@ -72,5 +76,52 @@ describe('the port of an SMTP server', () => {
       listenOnPort(ctx({ MODE: 'live', MAILSTEAD_HOSTNAME: 'mta.example.com' }), settingOf(25, 2526), refused),
       /port 2526 is in use/,
     )
+  })
+})
+
+describe('a socket that systemd opened', () => {
+  it('has a client wait for the greeting while the process starts', async () => {
+    const listening = createServer().listen(0, '127.0.0.1')
+    await once(listening, 'listening')
+    const descriptor = Reflect.get(Reflect.get(listening, '_handle') as object, 'fd') as number
+    const { port } = listening.address() as AddressInfo
+    const program = `
+      import { createInterface } from 'node:readline'
+      import { PromptServer } from '#mta/smtp-server/prompt-greeting.ts'
+      import { openPorts } from '#mta/smtp-server/listener.ts'
+      import { loadConfig } from '#config/load.ts'
+      import { openLog } from '#src/platform/log.ts'
+      const [config, log] = [loadConfig({}), openLog({ logLevel: 'silent' }, 'test')]
+      const one = { what: 'a server', setting: 'SUBMISSION_PORT', port: 587, fallback: 2587 }
+      const { plain } = await openPorts({ config, log }, { plain: one })
+      console.log('open')
+      for await (const line of createInterface({ input: process.stdin })) {
+        const admit = () => true
+        console.log(await plain.listen(new PromptServer({ name: 'late' }, { proxyNetworks: [], log, admit })))
+      }
+    `
+    const command = 'LISTEN_PID=$$ exec "$0" --input-type=module-typescript -e "$1"'
+    const child = spawn('/bin/sh', ['-c', command, process.execPath, program], {
+      env: { ...process.env, LISTEN_FDS: '1', LISTEN_FDNAMES: 'SUBMISSION_PORT' },
+      stdio: ['pipe', 'pipe', 'inherit', descriptor],
+    })
+    const { stdin, stdout } = child
+    assert.ok(stdin !== null && stdout !== null)
+    const printed = createInterface({ input: stdout })[Symbol.asyncIterator]()
+    try {
+      listening.close() // this process accepts no more
+      assert.strictEqual((await printed.next()).value, 'open')
+      const socket = connect(port, '127.0.0.1')
+      const greeting = text(socket)
+      await once(socket, 'connect')
+      // a process that accepts would close the connection now; there is no event for one that does not
+      await Promise.race([sleep(300), greeting])
+      stdin.write('start\n')
+      assert.strictEqual((await printed.next()).value, String(port))
+      socket.write('QUIT\r\n')
+      assert.match(await greeting, /^220 late .*\r\n221 /)
+    } finally {
+      child.kill('SIGKILL')
+    }
   })
 })

@@ -1,14 +1,17 @@
 /**
  * Listens on the ports of the SMTP servers. If the user may not open a port below 1024, the documented port above it is
  * used instead, and the log says so. If another program uses the port, the error names the setting that changes it; in
- * sandbox mode, where nobody outside depends on the port, the replacement or any free port is used. If systemd opened a
- * socket for the port, that is used (src/net/passed-sockets.ts).
+ * sandbox mode, where nobody outside depends on the port, the replacement or any free port is used.
  *
  * A process that root starts opens its ports first, gives up its rights, and only then starts its servers on them. In
- * between, a connection is closed at once, before anything is read from it.
+ * between, a connection is closed at once, before anything is read from it. If systemd opened a socket for the port
+ * (src/net/passed-sockets.ts), nothing is accepted from it before the server starts: connections that arrive during a
+ * restart wait in its queue, and a client sees a late greeting instead of a closed connection.
  */
 import { once } from 'node:events'
+import { closeSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
+import type { SMTPServer } from 'smtp-server'
 import { ConfigError } from '#config/load.ts'
 import type { Context } from '#src/context.ts'
 import { takePassedSocket } from '#src/net/passed-sockets.ts'
@@ -25,28 +28,28 @@ export interface PortSetting {
 
 /** A port that is open, and has no server yet. */
 export interface OpenPort {
-  readonly port: number
-  /** What a server that starts on the port listens on; it then belongs to that server. */
-  readonly handle: Server
+  /** Starts a server on the port, which then belongs to that server. Returns the number of the port. */
+  listen(server: SMTPServer): Promise<number>
+  /** For a port on which no server starts. */
+  close(): void
 }
 
 /** Opens a port, for a server that starts later. @throws ConfigError if no port can be opened. */
 export async function openPort(ctx: Pick<Context, 'config' | 'log'>, wanted: PortSetting): Promise<OpenPort> {
   const fd = takePassedSocket(wanted.setting)
-  if (fd !== null) return usePassedSocket(fd)
+  if (fd !== null) return { listen: (server) => listenOn(server, { fd }), close: () => closeSync(fd) }
   let handle = createServer()
-  const port = await listenOnPort(ctx, wanted, (number) => {
+  await listenOnPort(ctx, wanted, (number) => {
     handle = createServer((socket) => socket.destroy())
     return handle.listen(number)
   })
-  return { port, handle }
+  return { listen: (server) => listenOn(server, handle), close: () => handle.close() }
 }
 
-async function usePassedSocket(fd: number): Promise<OpenPort> {
-  const handle = createServer((socket) => socket.destroy()).listen({ fd })
-  await once(handle, 'listening')
-  const address = handle.address()
-  return { port: address !== null && typeof address === 'object' ? address.port : 0, handle }
+async function listenOn(server: SMTPServer, target: Server | { readonly fd: number }): Promise<number> {
+  const listening = server.listen(target)
+  await once(listening, 'listening')
+  return portOf(listening)
 }
 
 /** Opens all or none. @throws ConfigError if one of them cannot be opened. */
@@ -58,7 +61,7 @@ export async function openPorts<Name extends string>(
   try {
     for (const [name, setting] of Object.entries<PortSetting>(wanted)) opened.push([name, await openPort(ctx, setting)])
   } catch (error) {
-    for (const [, { handle }] of opened) handle.close()
+    for (const [, port] of opened) port.close()
     throw error
   }
   return Object.fromEntries(opened) as Record<Name, OpenPort>
@@ -99,10 +102,14 @@ async function tryPort(listen: () => Server): Promise<number | string> {
   const server = listen()
   try {
     if (!server.listening) await once(server, 'listening')
-    const address = server.address()
-    return address !== null && typeof address === 'object' ? address.port : 0
+    return portOf(server)
   } catch (error) {
     if (error instanceof Error && 'code' in error) return String(error.code)
     throw error
   }
+}
+
+function portOf(server: Server): number {
+  const address = server.address()
+  return address !== null && typeof address === 'object' ? address.port : 0
 }

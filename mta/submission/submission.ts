@@ -4,7 +4,6 @@
  * run. A stop closes the ports, gives transactions some seconds to end, and waits for pending commits. A client that is
  * disconnected has no 250 and sends its message again.
  */
-import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import type { SMTPServerOptions } from 'smtp-server'
 import { loadPlans } from '#config/plans.ts'
@@ -147,12 +146,10 @@ function createListeners(ctx: SubmissionContext, certificate: Certificate): Subm
   }
   const peers: PeerOptions = { proxyNetworks: ctx.config.proxyProtocolNetworks, log: ctx.log, admit }
   return {
-    listen: async ({ port, handle }, isTls) => {
+    listen: (open, isTls) => {
       const server = createServer(ctx, { certificate: current, isTls, peers })
       servers.push(server)
-      server.listen(handle)
-      await once(server.server, 'listening')
-      return port
+      return open.listen(server)
     },
     refuse: (isRefused) => {
       isRefusing = isRefused
