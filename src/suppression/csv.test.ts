@@ -9,7 +9,15 @@ const read = (text: string): Promise<ListRow[]> => collect(readListCsv(Readable.
 const brief = (row: ListRow): string =>
   row.kind === 'broken' ? 'broken' : `${row.line} ${row.entry.address} ${row.entry.kind} ${row.entry.reason ?? '-'}`
 
-const FILES: readonly (readonly [name: string, text: string, rows: readonly string[]])[] = [
+type File = readonly [name: string, text: string, rows: readonly string[]]
+
+const LONG_WHITE_SPACE: File = [
+  'white space that is longer than a row',
+  `email\na@b.example\n${' '.repeat(20_000)}\nc@d.example\n`,
+  ['2 a@b.example import -', 'broken'],
+]
+
+const FILES: readonly File[] = [
   ['addresses alone', 'a@b.example\nc@d.example\n', ['1 a@b.example import -', '2 c@d.example import -']],
   ['a header', 'email,reason\r\na@b.example,asked us\r\n', ['2 a@b.example import asked us']],
   [
@@ -23,21 +31,25 @@ const FILES: readonly (readonly [name: string, text: string, rows: readonly stri
   ['nothing', '', []],
   ['a header alone', 'email\n', []],
   ['a row that is too long', `email\n${'x'.repeat(20_000)}\na@b.example\n`, ['broken']],
-  [
-    'white space that is longer than a row',
-    `email\na@b.example\n${' '.repeat(20_000)}\nc@d.example\n`,
-    ['2 a@b.example import -', 'broken'],
-  ],
+  LONG_WHITE_SPACE,
   ['a quote that is never closed', 'email\na@b.example\n"c@d.example\n', ['2 a@b.example import -', 'broken']],
 ]
 
 describe('CSV files of suppressions', () => {
   for (const [name, text, rows] of FILES) it(name, async () => assert.deepEqual((await read(text)).map(brief), rows))
 
-  it('a line that is too long breaks the file also when it comes in pieces', async () => {
-    const pieces = ['a@b.example\n', ' '.repeat(9000), ' '.repeat(9000), '\nc@d.example\n']
-    const rows = await collect(readListCsv(Readable.from(pieces.map((piece) => Buffer.from(piece)))))
-    assert.deepEqual(rows.map(brief), ['1 a@b.example import -', 'broken'])
+  it('the pieces in which a file arrives change nothing', async () => {
+    const cuts = fc.array(fc.oneof(fc.nat(60), fc.nat(20_100)), { minLength: 1, maxLength: 3 })
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...FILES), cuts, async ([, text, rows], at) => {
+        const bytes = Buffer.from(text)
+        const edges = [0, ...at.toSorted((a, b) => a - b), bytes.length]
+        const pieces = edges.slice(1).map((end, i) => bytes.subarray(edges[i], end))
+        const read = await collect(readListCsv(Readable.from(pieces.filter(({ length }) => length > 0))))
+        assert.deepEqual(read.map(brief), rows)
+      }),
+      { numRuns: 300, examples: [[LONG_WHITE_SPACE, [LONG_WHITE_SPACE[1].indexOf('  ')]]] },
+    )
   })
 
   it('a written file is read back unchanged, for any address and cause', async () => {

@@ -37,13 +37,13 @@ interface Columns {
 export async function* readListCsv(source: Readable): AsyncGenerator<ListRow> {
   const rows: ListRow[] = []
   const parser = openParser(rows)
-  const usableBytes = createLineLimit(MAX_ROW)
+  const limitLine = createLineLimit(MAX_ROW)
   let isWhole = true
   for await (const chunk of source as AsyncIterable<Buffer>) {
-    const usable = usableBytes(chunk)
+    const { usable, isAfterLineEnd } = limitLine(chunk)
     isWhole = await step((done) => parser.write(chunk.subarray(0, usable), done))
     // the parser keeps the last row back until it knows what follows
-    if (usable > 0 && usable < chunk.length) await step((done) => parser.end(done))
+    if (isAfterLineEnd) await step((done) => parser.end(done))
     isWhole &&= usable === chunk.length
     yield* rows.splice(0)
     if (!isWhole) break
@@ -58,21 +58,28 @@ const BROKEN: ListRow = {
   reason: 'cannot be parsed further: a row is too long, or a quote is never closed',
 }
 
+interface LineLimit {
+  /** How many bytes of the chunk come before a line that is too long. */
+  readonly usable: number
+  /** True if that line starts in this chunk. Otherwise the parser has its start already. */
+  readonly isAfterLineEnd: boolean
+}
+
 /**
- * Returns how many bytes of each chunk of a file come before a line that is longer than `max` bytes. The parser does
- * not count white space that it trims, and needs five times as long for it as for rows.
+ * Finds a line that is longer than `max` bytes. The parser does not count white space that it trims, and needs five
+ * times as long for it as for rows.
  */
-function createLineLimit(max: number): (chunk: Buffer) => number {
+function createLineLimit(max: number): (chunk: Buffer) => LineLimit {
   let length = 0
   return (chunk) => {
-    let start = 0
+    let start = -length
     for (let at = 0; at < chunk.length; at++) {
       const isEnd = chunk[at] === LF || chunk[at] === CR
       length = isEnd ? 0 : length + 1
       if (isEnd) start = at + 1
-      if (length > max) return start
+      if (length > max) return { usable: Math.max(0, start), isAfterLineEnd: start >= 0 }
     }
-    return chunk.length
+    return { usable: chunk.length, isAfterLineEnd: false }
   }
 }
 
