@@ -45,8 +45,8 @@ describe('CSV files of suppressions', () => {
         const bytes = Buffer.from(text)
         const edges = [0, ...at.toSorted((a, b) => a - b), bytes.length]
         const pieces = edges.slice(1).map((end, i) => bytes.subarray(edges[i], end))
-        const read = await collect(readListCsv(Readable.from(pieces.filter(({ length }) => length > 0))))
-        assert.deepEqual(read.map(brief), rows)
+        const found = await collect(readListCsv(Readable.from(pieces.filter(({ length }) => length > 0))))
+        assert.deepEqual(found.map(brief), rows)
       }),
       { numRuns: 300, examples: [[LONG_WHITE_SPACE, [LONG_WHITE_SPACE[1].indexOf('  ')]]] },
     )

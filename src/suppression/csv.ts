@@ -23,6 +23,7 @@ export type ListRow =
 const MAX_ROW = 16 * 1024
 const LF = 0x0a
 const CR = 0x0d
+const LINE_END = Buffer.from('\n')
 const ADDRESS_NAMES = ['email', 'address', 'email_address', 'emailaddress', 'e-mail', 'recipient']
 const REASON_NAMES = ['reason', 'cause', 'description']
 const KIND_NAMES = ['kind', 'type']
@@ -37,18 +38,17 @@ interface Columns {
 export async function* readListCsv(source: Readable): AsyncGenerator<ListRow> {
   const rows: ListRow[] = []
   const parser = openParser(rows)
-  const limitLine = createLineLimit(MAX_ROW)
+  const splitLines = createLineSplitter(MAX_ROW)
   let isWhole = true
   for await (const chunk of source as AsyncIterable<Buffer>) {
-    const { usable, isAfterLineEnd } = limitLine(chunk)
-    isWhole = await step((done) => parser.write(chunk.subarray(0, usable), done))
-    // the parser keeps the last row back until it knows what follows
-    if (isAfterLineEnd) await step((done) => parser.end(done))
-    isWhole &&= usable === chunk.length
+    const { lines, isTooLong } = splitLines(chunk)
+    isWhole = (await step((done) => parser.write(lines, done))) && !isTooLong
     yield* rows.splice(0)
     if (!isWhole) break
   }
-  if (isWhole) isWhole = await step((done) => parser.end(done))
+  if (isWhole) isWhole = await step((done) => parser.write(splitLines(LINE_END).lines, done))
+  // the parser holds the last row until it knows what follows
+  isWhole = (await step((done) => parser.end(done))) && isWhole
   yield* rows.splice(0)
   if (!isWhole) yield BROKEN
 }
@@ -58,28 +58,29 @@ const BROKEN: ListRow = {
   reason: 'cannot be parsed further: a row is too long, or a quote is never closed',
 }
 
-interface LineLimit {
-  /** How many bytes of the chunk come before a line that is too long. */
-  readonly usable: number
-  /** True if that line starts in this chunk. Otherwise the parser has its start already. */
-  readonly isAfterLineEnd: boolean
+interface SplitChunk {
+  /** The lines that are complete with this chunk, of any number. */
+  readonly lines: Buffer
+  /** True if the next line is longer than the limit. */
+  readonly isTooLong: boolean
 }
 
 /**
- * Finds a line that is longer than `max` bytes. The parser does not count white space that it trims, and needs five
- * times as long for it as for rows.
+ * Splits a file after lines, and holds the start of a line until its end arrives: at most `max` bytes, since a line
+ * that is longer ends the file. The parser does not count white space that it trims, and needs five times as long for
+ * it as for rows.
  */
-function createLineLimit(max: number): (chunk: Buffer) => LineLimit {
-  let length = 0
+function createLineSplitter(max: number): (chunk: Buffer) => SplitChunk {
+  let held: Buffer = Buffer.alloc(0)
   return (chunk) => {
-    let start = -length
-    for (let at = 0; at < chunk.length; at++) {
-      const isEnd = chunk[at] === LF || chunk[at] === CR
-      length = isEnd ? 0 : length + 1
-      if (isEnd) start = at + 1
-      if (length > max) return { usable: Math.max(0, start), isAfterLineEnd: start >= 0 }
+    const text = held.length === 0 ? chunk : Buffer.concat([held, chunk])
+    let start = 0
+    for (let at = held.length; at < text.length; at++) {
+      if (text[at] === LF || text[at] === CR) start = at + 1
+      else if (at - start >= max) return { lines: text.subarray(0, start), isTooLong: true }
     }
-    return { usable: chunk.length, isAfterLineEnd: false }
+    held = text.subarray(start)
+    return { lines: text.subarray(0, start), isTooLong: false }
   }
 }
 
