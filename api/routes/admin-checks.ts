@@ -11,7 +11,7 @@ import { neededRecordOf, reasonOf } from '#src/doctor/reasons.ts'
 import { runChecks, type NamedResult } from '#src/doctor/run-checks.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { flag } from '#api/http/boolean-field.ts'
-import { envelope, timestamp } from '#api/http/response-schemas.ts'
+import { envelope, timestamp, translation } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 
 const FRESH_MS = 60_000
@@ -56,7 +56,11 @@ const checkSchema = z
     status: z.enum(['ok', 'warning', 'failed', 'skipped']).meta({ description: 'skipped: not applicable, or unknown' }),
     detail: z.string().meta({ description: 'what was found' }),
     why: z.string().meta({ description: 'why it matters' }),
+    detail_translations: z
+      .array(translation)
+      .meta({ description: 'of the sentences of the detail, in their order; empty: there are none' }),
     todo: z.string().meta({ description: 'what to do; empty if nothing is wrong' }),
+    todo_translations: z.array(translation).meta({ description: 'of the sentences of what to do' }),
     record: z
       .object({ type: z.enum(['MX', 'TXT']), name: z.string(), value: z.string() })
       .nullable()
@@ -100,14 +104,19 @@ const list = route({
   },
 })
 
-function present({ config }: ApiContext, { name, status, detail, todo }: NamedResult): Record<string, unknown> {
+function present(
+  { config }: ApiContext,
+  { name, status, detail, todo, sentences }: NamedResult,
+): Record<string, unknown> {
   const isWrong = status === 'failed' || status === 'warning'
   return {
     name,
     status,
     detail,
+    detail_translations: sentences?.detail ?? [],
     why: reasonOf(name),
     todo,
+    todo_translations: sentences?.todo ?? [],
     record: isWrong ? neededRecordOf(name, config) : null,
     guide_url: guideUrlOf(name, config.publicUrl),
   }

@@ -124,7 +124,9 @@ function readMigrations({ db }: ApiContext): Promise<string[]> {
 
 function redisError({ redis }: ApiContext): Error {
   const problem = redisProblemOf(redis)
-  return problem === null ? new StoreAwayError() : new UnsuitableStoreError(`${problem.detail}: ${problem.todo}`)
+  return problem === null
+    ? new StoreAwayError()
+    : new UnsuitableStoreError(`${problem.detail.text}: ${problem.todo.text}`)
 }
 
 class StoreAwayError extends Error {

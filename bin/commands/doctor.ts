@@ -66,7 +66,14 @@ function report(call: CommandCall, results: readonly NamedResult[], { publicUrl 
     return todo === '' ? [row] : [row, ['', '', `→ ${todo} (${guide})`]]
   })
   const verdict = verdictOf(failures, count('warning'))
-  const checks = results.map((result) => ({ ...result, guide_url: guideUrlOf(result.name, publicUrl) }))
+  const checks = results.map(({ status, detail, todo, name, guide }) => ({
+    status,
+    detail,
+    todo,
+    name,
+    guide,
+    guide_url: guideUrlOf(name, publicUrl),
+  }))
   const where = `Guides: ${publicUrl}/docs/guides/going-live and the other pages that are named.`
   call.respond(`${tableText(['RESULT', 'CHECK', 'FINDING'], rows)}\n\n${where}\n\n${verdict}`, {
     ok: failures === 0,

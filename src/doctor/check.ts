@@ -1,14 +1,10 @@
 /** The type of a check of `mailstead doctor`: it examines this installation and says what is wrong and what to do. */
 import type { Config } from '#config/load.ts'
+import { type CheckFinding, createFinding, type Said } from '#src/platform/finding-text.ts'
 import type { Db } from '#src/stores/db.ts'
 
-export interface DoctorFinding {
-  /** `skipped`: not applicable, or unknown. Only `failed` makes the doctor exit with 1. */
-  readonly status: 'ok' | 'warning' | 'failed' | 'skipped'
-  readonly detail: string
-  /** What to do; empty if nothing is wrong. */
-  readonly todo: string
-}
+/** `skipped`: not applicable, or unknown. Only `failed` makes the doctor exit with 1. */
+export type DoctorFinding = CheckFinding<'ok' | 'warning' | 'failed' | 'skipped'>
 
 /** What a check may use. */
 export interface CheckContext {
@@ -27,20 +23,20 @@ export interface DoctorCheck {
   run(patient: CheckContext): Promise<DoctorFinding>
 }
 
-export function ok(detail: string): DoctorFinding {
-  return { status: 'ok', detail, todo: '' }
+export function ok(detail: Said, todo: Said = ''): DoctorFinding {
+  return createFinding('ok', detail, todo)
 }
 
-export function warning(detail: string, todo: string): DoctorFinding {
-  return { status: 'warning', detail, todo: todo }
+export function warning(detail: Said, todo: Said): DoctorFinding {
+  return createFinding('warning', detail, todo)
 }
 
-export function failed(detail: string, todo: string): DoctorFinding {
-  return { status: 'failed', detail, todo: todo }
+export function failed(detail: Said, todo: Said): DoctorFinding {
+  return createFinding('failed', detail, todo)
 }
 
-export function skipped(detail: string): DoctorFinding {
-  return { status: 'skipped', detail, todo: '' }
+export function skipped(detail: Said): DoctorFinding {
+  return createFinding('skipped', detail)
 }
 
 export function messageOf(error: unknown): string {

@@ -1,8 +1,7 @@
 /** Whether the zone with the DKIM keys of delegated domains is published, and how its changes reach it. */
-import { countText } from '#src/platform/plural.ts'
-import { timeText } from '#src/platform/time-text.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type DoctorCheck, ok, skipped, warning } from './check.ts'
+import { doctorText } from './finding-texts.ts'
 
 /** The command is repeated after 30 s, then after a minute. */
 const LATE_MS = 10 * 60_000
@@ -24,17 +23,20 @@ const READ = sql`
 export const DKIM_KEYS: DoctorCheck = {
   name: 'DKIM keys',
   run: async ({ db, config }) => {
-    if (db === null) return skipped('PostgreSQL is away')
+    if (db === null) return skipped(doctorText('postgres_away'))
     const [state] = (await db.query<ZoneState>(READ)).rows
     const { records, pending, oldest, problem } = state ?? { records: 0, pending: 0, oldest: null, problem: null }
-    if (config.dkimZone === null && records === 0) return skipped('DKIM_ZONE is not set: owners publish their keys')
+    if (config.dkimZone === null && records === 0) return skipped(doctorText('zone_unset'))
     if (oldest !== null && Date.now() - oldest.getTime() > LATE_MS) {
-      const why = problem === null ? '' : `: ${problem}`
-      return warning(
-        `${countText(pending, 'change')} of the zone with DKIM keys not published since ${timeText(oldest)}${why}`,
-        'run mailstead domain zone --pending to see them; correct DKIM_ZONE_COMMAND or publish them by hand',
-      )
+      const late = { pending, oldest: oldest.toISOString() }
+      const detail =
+        problem === null ? doctorText('zone_late', late) : doctorText('zone_late_why', { ...late, problem })
+      return warning(detail, doctorText('zone_todo'))
     }
-    return ok(`${countText(records, 'record')} in ${config.dkimZone ?? 'the previous DKIM_ZONE'}`)
+    return ok(
+      config.dkimZone === null
+        ? doctorText('zone_records_previous', { records })
+        : doctorText('zone_records', { records, zone: config.dkimZone }),
+    )
   },
 }

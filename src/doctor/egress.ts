@@ -2,7 +2,9 @@
 import { DEFAULT_REGION, REGIONS } from '#config/regions.ts'
 import { CHECK_NAMES, type CheckName, checkSource, createCheckDeps } from '#src/egress/source-checks.ts'
 import { listSources, type EgressSource } from '#src/egress/sources.ts'
+import { createFinding, detailOf, joinSaid, sayAbout, todoOf } from '#src/platform/finding-text.ts'
 import { type DoctorCheck, failed, type DoctorFinding, ok, type CheckContext, skipped, warning } from './check.ts'
+import { doctorText } from './finding-texts.ts'
 
 const WITHIN_MS = 30_000
 
@@ -10,9 +12,9 @@ const WITHIN_MS = 30_000
 const STATUSES = ['failed', 'warning', 'ok', 'skipped'] as const satisfies readonly DoctorFinding['status'][]
 
 async function loadSources({ db }: CheckContext): Promise<readonly EgressSource[] | DoctorFinding> {
-  if (db === null) return skipped('PostgreSQL is away')
+  if (db === null) return skipped(doctorText('postgres_away'))
   const sources = await listSources(db)
-  return sources.length === 0 ? skipped('no egress source exists: the system chooses the address') : sources
+  return sources.length === 0 ? skipped(doctorText('no_source')) : sources
 }
 
 const SOURCES: DoctorCheck = {
@@ -23,15 +25,13 @@ const SOURCES: DoctorCheck = {
     const detail = sources.map(({ name, state }) => `${name} ${state}`).join(', ')
     const usable = sources.filter(({ state, pools }) => (state === 'active' || state === 'warming') && pools.length > 0)
     const poolNames = new Set(sources.flatMap(({ pools }) => pools.map(({ pool }) => pool)))
-    if (usable.length === 0)
-      return failed(detail, 'resume a source, or restore its address; until a source is usable, mail waits')
+    if (usable.length === 0) return failed(detail, doctorText('sources_todo'))
     const defaultPool = REGIONS[DEFAULT_REGION].pool
-    if (!poolNames.has(defaultPool))
-      return warning(detail, `add a source to ${defaultPool}: it sends the mail of pools without sources`)
+    if (!poolNames.has(defaultPool)) return warning(detail, doctorText('default_pool_todo', { pool: defaultPool }))
     const gone = sources.filter(({ state }) => state === 'gone').map(({ address }) => address)
     return gone.length === 0
       ? ok(detail)
-      : warning(detail, `add ${gone.join(', ')} to a machine that sends, or remove the source`)
+      : warning(detail, doctorText('source_gone_todo', { addresses: gone.join(', ') }))
   },
 }
 
@@ -56,16 +56,8 @@ function createCheck(name: CheckName): DoctorCheck {
 function combineResults(findings: readonly (DoctorFinding & { readonly source: string })[]): DoctorFinding {
   const status = STATUSES.find((candidate) => findings.some((finding) => finding.status === candidate)) ?? 'skipped'
   const worst = findings.filter((finding) => finding.status === status)
-  const detail = [
-    ...new Set(
-      worst.map((candidate) => (status === 'skipped' ? candidate.detail : `${candidate.source}: ${candidate.detail}`)),
-    ),
-  ].join('; ')
-  return {
-    status,
-    detail,
-    todo: [...new Set(worst.map(({ todo }) => todo))].filter((todo) => todo !== '').join('; '),
-  }
+  const details = worst.map((one) => (status === 'skipped' ? detailOf(one) : sayAbout(one.source, detailOf(one))))
+  return createFinding(status, joinSaid(details), joinSaid(worst.map(todoOf)))
 }
 
 export const EGRESS: readonly DoctorCheck[] = [SOURCES, ...CHECK_NAMES.map(createCheck)]

@@ -4,6 +4,7 @@
  */
 import type { Config } from '#config/load.ts'
 import { type DoctorCheck, type DoctorFinding, ok, warning } from './check.ts'
+import { doctorText } from './finding-texts.ts'
 
 export const HOSTED_MAIL: DoctorCheck = {
   name: 'hosted mail',
@@ -14,12 +15,9 @@ type HostConfig = Pick<Config, 'isSandbox' | 'hostedMailUrl' | 'publicUrl' | 'tr
 
 export function checkHostedMail(config: HostConfig): DoctorFinding {
   const { hostedMailUrl, publicUrl, trackingUrl, subscribeBaseUrl } = config
-  if (config.isSandbox) return ok('shown on the host of the API, sandboxed: no mail leaves this machine')
+  if (config.isSandbox) return ok(doctorText('hosted_sandbox'))
   if (hostedMailUrl === null)
-    return warning(
-      `"view in browser" shows customers' HTML on ${new URL(trackingUrl).host}, sandboxed (Content-Security-Policy)`,
-      'set HOSTED_MAIL_URL to a host name of its own, best in another registered domain',
-    )
+    return warning(doctorText('hosted_shared', { host: new URL(trackingUrl).host }), doctorText('hosted_shared_todo'))
   const { host } = new URL(hostedMailUrl)
   const shared = Object.entries({
     PUBLIC_URL: publicUrl,
@@ -29,9 +27,6 @@ export function checkHostedMail(config: HostConfig): DoctorFinding {
     .filter(([, url]) => new URL(url).host === host)
     .map(([name]) => name)
   if (shared.length > 0)
-    return warning(
-      `HOSTED_MAIL_URL has the host of ${shared.join(' and ')} (${host}): hosted mail has no origin of its own`,
-      'set HOSTED_MAIL_URL to a host name that nothing else uses',
-    )
-  return ok(`shown on ${host}, which serves nothing else`)
+    return warning(doctorText('hosted_used', { settings: shared.join(' and '), host }), doctorText('hosted_used_todo'))
+  return ok(doctorText('hosted_own', { host }))
 }

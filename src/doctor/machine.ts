@@ -4,6 +4,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Config } from '#config/load.ts'
 import { type DoctorFinding, type DoctorCheck, failed, ok, skipped, warning } from './check.ts'
+import { doctorText } from './finding-texts.ts'
 
 const MIN_NODE = 24
 const GIGABYTE = 1_000_000_000
@@ -16,7 +17,7 @@ export const NODE: DoctorCheck = {
     return Promise.resolve(
       isNew
         ? ok(node)
-        : failed(`${node} is too old`, `start Mailstead with bin/mailstead, which installs Node ${MIN_NODE}`),
+        : failed(doctorText('node_old', { version: node }), doctorText('node_todo', { version: MIN_NODE })),
     )
   },
 }
@@ -31,14 +32,10 @@ type ModeConfig = Pick<Config, 'isSandbox' | 'isLive' | 'serverName' | 'hostname
 function checkMode({ isSandbox, isLive, serverName, hostname, ignoredHostname }: ModeConfig): DoctorFinding {
   const name = hostname ?? ignoredHostname
   if (isSandbox) {
-    const hint = name === null ? '' : `to send mail to the internet, set MODE=live and MAILSTEAD_HOSTNAME=${name}`
-    return { ...ok('sandbox: no mail leaves this machine'), todo: hint }
+    return ok(doctorText('mode_sandbox'), name === null ? '' : doctorText('mode_sandbox_todo', { name }))
   }
-  if (isLive) return ok(`live: mail leaves this machine as ${serverName}`)
-  return warning(
-    `MODE is not set: mail goes where DNS_SERVERS or ROUTES say, as ${serverName}`,
-    `set MODE=live and MAILSTEAD_HOSTNAME to the public name of this server, or MODE=sandbox`,
-  )
+  if (isLive) return ok(doctorText('mode_live', { name: serverName }))
+  return warning(doctorText('mode_unset', { name: serverName }), doctorText('mode_unset_todo'))
 }
 
 export const DISK: DoctorCheck = {
@@ -48,8 +45,8 @@ export const DISK: DoctorCheck = {
     while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder)
     const { bavail, bsize } = await statfs(folder)
     const free = bavail * bsize
-    if (!Number.isFinite(free)) return skipped('the free disk space is unknown')
-    const detail = `${(free / GIGABYTE).toFixed(1)} GB free in ${folder}`
-    return free < GIGABYTE ? warning(detail, 'free disk space, or set DATA_DIR to a larger disk') : ok(detail)
+    if (!Number.isFinite(free)) return skipped(doctorText('disk_unknown'))
+    const detail = doctorText('disk_free', { gigabytes: (free / GIGABYTE).toFixed(1), folder })
+    return free < GIGABYTE ? warning(detail, doctorText('disk_todo')) : ok(detail)
   },
 }

@@ -2,6 +2,7 @@
 import { Resolver } from 'node:dns/promises'
 import type { Config } from '#config/load.ts'
 import { type DoctorCheck, failed, ok, skipped, warning } from './check.ts'
+import { doctorText } from './finding-texts.ts'
 
 const TIMEOUT_MS = 3000
 /** A domain that certainly has an MX. */
@@ -31,13 +32,14 @@ async function isAnswering(server: string): Promise<boolean> {
 export const DNS: DoctorCheck = {
   name: 'DNS',
   run: async ({ config }) => {
-    if (config.isSandbox) return skipped('the sandbox has its own DNS server')
+    if (config.isSandbox) return skipped(doctorText('dns_sandbox'))
     const servers = serversOf(config)
     const results = await Promise.all(servers.map(isAnswering))
     const silent = servers.filter((_, i) => results[i] !== true)
-    const todo = 'check DNS_SERVERS, or the resolvers of the system (/etc/resolv.conf)'
-    if (servers.length === 0) return failed('no server is configured', todo)
+    const todo = doctorText('dns_todo')
+    if (servers.length === 0) return failed(doctorText('dns_unset'), todo)
     if (silent.length === 0) return ok(servers.join(', '))
-    return (silent.length === servers.length ? failed : warning)(`no answer from ${silent.join(', ')}`, todo)
+    const find = silent.length === servers.length ? failed : warning
+    return find(doctorText('dns_silent', { servers: silent.join(', ') }), todo)
   },
 }

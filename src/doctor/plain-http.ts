@@ -8,10 +8,7 @@ import type { Config } from '#config/load.ts'
 import { probePort } from '#src/egress/port-probe.ts'
 import { isReachable } from '#src/net/address-policy.ts'
 import { type DoctorCheck, type DoctorFinding, ok, skipped, warning } from './check.ts'
-
-const TODO =
-  'let it listen on 127.0.0.1 only (HTTP_HOST; HTTPS_HOST is that of HTTPS_PORT; or ListenStream= of ' +
-  'mailstead-api.socket), or close it in the firewall'
+import { doctorText } from './finding-texts.ts'
 
 /** What is known of this machine. */
 interface Machine {
@@ -27,15 +24,13 @@ export const PLAIN_HTTP: DoctorCheck = {
 type PortConfig = Pick<Config, 'isSandbox' | 'httpPort'>
 
 export async function checkPlainHttp(config: PortConfig, machine: Machine): Promise<DoctorFinding> {
-  if (config.isSandbox) return skipped('no mail leaves this machine')
+  if (config.isSandbox) return skipped(doctorText('no_mail_leaves_machine'))
   const addresses = machine.addresses.filter((address) => isReachable(address, []))
   const answers = await Promise.all(addresses.map((address) => machine.accepts(address, config.httpPort)))
   const open = addresses.filter((_, index) => answers[index] === true)
-  if (open.length === 0) return ok(`port ${config.httpPort} is not open at a public address of this machine`)
-  return warning(
-    `port ${config.httpPort} is open at ${open.join(' and ')}: keys and passwords sent to it are not encrypted`,
-    TODO,
-  )
+  const port = config.httpPort
+  if (open.length === 0) return ok(doctorText('http_closed', { port }))
+  return warning(doctorText('http_open', { port, addresses: open.join(' and ') }), doctorText('http_todo'))
 }
 
 function ownAddresses(): readonly string[] {

@@ -7,7 +7,9 @@ import { listWeeks } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
 import { failed, ok, warning } from './check.ts'
 import { withDb } from './stores.ts'
-import { countText } from '#src/platform/plural.ts'
+import type { CodedText } from '#src/platform/coded-text.ts'
+import { joinSaid } from '#src/platform/finding-text.ts'
+import { doctorText } from './finding-texts.ts'
 
 const DAY_MS = 86_400_000
 /** When mail that is due and was not attempted is late, in seconds; bulk mail waits for its turn. */
@@ -31,27 +33,27 @@ export const QUEUE_AGE = withDb('queue age', async (db) => {
     [TIER_NAMES],
   )
   const late = rows.filter(({ tier, seconds }) => seconds > (LATE_SECONDS[tier] ?? Infinity))
-  if (late.length === 0) return ok('no mail is late')
-  const text = late.map(({ tier, seconds }) => `${tier} mail has been due for ${durationText(seconds)}`).join('; ')
-  const todo = 'mailstead queue status shows what holds it; mailstead explain ID shows why for one message'
+  if (late.length === 0) return ok(doctorText('queue_in_time'))
+  const text = joinSaid(late.map(({ tier, seconds }) => lateText(tier, seconds)))
+  const todo = doctorText('queue_todo')
   const isBad = late.some(({ tier, seconds }) => seconds > VERY_LATE * (LATE_SECONDS[tier] ?? Infinity))
   return (isBad ? failed : warning)(text, todo)
 })
 
-function durationText(seconds: number): string {
-  if (seconds < 120) return `${Math.round(seconds)} s`
-  return seconds < 7200 ? countText(Math.round(seconds / 60), 'minute') : countText(Math.round(seconds / 3600), 'hour')
+function lateText(tier: string, seconds: number): CodedText {
+  if (seconds < 120) return doctorText('queue_seconds', { tier, seconds: Math.round(seconds) })
+  return seconds < 7200
+    ? doctorText('queue_minutes', { tier, minutes: Math.round(seconds / 60) })
+    : doctorText('queue_hours', { tier, hours: Math.round(seconds / 3600) })
 }
 
 export const RETENTION = withDb('retention', async (db, { config }) => {
   const [oldest] = await listWeeks(db, 'messages')
-  if (oldest === undefined) return ok('no messages are stored')
+  if (oldest === undefined) return ok(doctorText('nothing_stored'))
   const overdue = await readOverdue(db, defaultPeriods(config), db.clock.now())
   const late = overdue.filter(({ lateMs }) => lateMs > LATE_MS)
   if (late.length === 0)
-    return ok(`the oldest partition of messages begins ${new Date(oldest).toISOString().slice(0, 10)}`)
-  const text = late.map(
-    ({ what, lateMs }) => `${what} should have been deleted ${countText(Math.floor(lateMs / DAY_MS), 'day')} ago`,
-  )
-  return warning(text.join('; '), 'check that a worker runs, and its log; mailstead retention list shows all')
+    return ok(doctorText('oldest_partition', { date: new Date(oldest).toISOString().slice(0, 10) }))
+  const texts = late.map(({ what, lateMs }) => doctorText('overdue', { what, days: Math.floor(lateMs / DAY_MS) }))
+  return warning(joinSaid(texts), doctorText('overdue_todo'))
 })

@@ -36,7 +36,7 @@ const REASONS: Readonly<Record<string, string>> = {
   'TLS reports': 'Reports tell of receivers that could not be reached securely.',
   'hosted mail': 'Browsers and blocklists judge a host name by its worst page.',
   'egress sources': EGRESS,
-  'plain HTTP': 'Whoever is on the way between can read passwords and keys that are sent without TLS.',
+  'plain HTTP': 'Passwords and keys that are sent without TLS can be read on the way.',
   'public URLs': 'Links to open, click and unsubscribe lead there, from the mail of strangers.',
   'web certificate': 'Without a valid certificate, the links in mail show a warning, and webhooks fail.',
   'SMTP certificate': 'Programs and other servers refuse to send over an unsafe connection.',

@@ -1,5 +1,6 @@
 /** Checks Redis: that it can be used, that it evicts nothing, and that it keeps its data. */
 import { pino } from 'pino'
+import type { CodedText } from '#src/platform/coded-text.ts'
 import { openRedis, type Redis } from '#src/stores/redis.ts'
 import { findRedisProblem, parseRedisInfo, type RedisInfo } from '#src/stores/redis-suitability.ts'
 import {
@@ -12,6 +13,7 @@ import {
   skipped,
   warning,
 } from './check.ts'
+import { doctorText } from './finding-texts.ts'
 
 /**
  * A check that needs Redis; the connection is its own, and closed after it. `onUnavailable` is the finding when there
@@ -19,20 +21,22 @@ import {
  */
 export function withRedis(
   name: string,
-  onUnavailable: (reason: string) => DoctorFinding,
+  onUnavailable: (problem: CodedText) => DoctorFinding,
   run: (redis: Redis, context: CheckContext) => Promise<DoctorFinding>,
 ): DoctorCheck {
   return {
     name,
     run: async (context) => {
-      if (context.redisUrl === null) return skipped('the embedded Redis runs only while Mailstead runs')
+      if (context.redisUrl === null) return skipped(doctorText('redis_embedded'))
       const redis = openRedis(context.redisUrl, pino({ level: 'silent' }), 'inspection')
       try {
         const { promise, resolve } = Promise.withResolvers<string | null>()
         redis.once('ready', () => resolve(null))
         redis.once('error', (error: Error) => resolve(messageOf(error)))
         const problem = await promise
-        return problem === null ? await run(redis, context) : onUnavailable(`cannot be reached (${problem})`)
+        return problem === null
+          ? await run(redis, context)
+          : onUnavailable(doctorText('redis_unreachable', { problem }))
       } finally {
         redis.disconnect()
       }
@@ -46,18 +50,20 @@ async function readInfo(redis: Redis): Promise<RedisInfo> {
 
 export const REDIS = withRedis(
   'Redis',
-  (reason) => failed(reason, 'check that it runs, and REDIS_URL; npm start runs one without it'),
+  (problem) => failed(problem, doctorText('redis_unreachable_todo')),
   async (redis) => {
     const info = await readInfo(redis)
     // the policy has a check of its own
     const problem = findRedisProblem((field) => (field === 'maxmemory_policy' ? undefined : info(field)))
-    return problem === null ? ok(`version ${info('redis_version')}`) : failed(problem.detail, problem.todo)
+    return problem === null
+      ? ok(doctorText('version', { version: info('redis_version') ?? 'undefined' }))
+      : failed(problem.detail, problem.todo)
   },
 )
 
 export const REDIS_MEMORY = withRedis(
   'Redis eviction',
-  () => skipped('Redis is away'),
+  () => skipped(doctorText('redis_away')),
   async (redis) => {
     const policy = (await readInfo(redis))('maxmemory_policy') ?? 'unknown'
     const problem = findRedisProblem((field) => (field === 'maxmemory_policy' ? policy : undefined))
@@ -67,13 +73,10 @@ export const REDIS_MEMORY = withRedis(
 
 export const REDIS_AOF = withRedis(
   'Redis persistence',
-  () => skipped('Redis is away'),
+  () => skipped(doctorText('redis_away')),
   async (redis) => {
     const isOn = (await readInfo(redis))('aof_enabled') === '1'
-    if (isOn) return ok('append-only file')
-    return warning(
-      'no append-only file: after a restart the schedule is rebuilt from PostgreSQL',
-      'set appendonly yes for faster restarts',
-    )
+    if (isOn) return ok(doctorText('aof'))
+    return warning(doctorText('aof_missing'), doctorText('aof_missing_todo'))
   },
 )

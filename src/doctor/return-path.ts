@@ -5,7 +5,7 @@
 import { mailFromDomainOf } from '#src/domains/records.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type DoctorCheck, ok, skipped } from './check.ts'
-import { countText } from '#src/platform/plural.ts'
+import { doctorText } from './finding-texts.ts'
 
 const NAMED = 3
 
@@ -26,20 +26,15 @@ interface Counted {
 export const RETURN_PATH: DoctorCheck = {
   name: 'return-path',
   run: async ({ db }) => {
-    if (db === null) return skipped('PostgreSQL is away')
+    if (db === null) return skipped(doctorText('postgres_away'))
     const { verified, lacking, names } = (await db.query<Counted>(COUNT)).rows[0] ?? NO_DOMAINS
-    if (verified === 0) return skipped('no domain is verified by its DNS records')
-    if (lacking === 0) return ok('every verified domain has its own return-path (MAIL FROM)')
+    if (verified === 0) return skipped(doctorText('no_verified_domain'))
+    if (lacking === 0) return ok(doctorText('return_path_own'))
     const list = (names ?? []).join(', ')
-    return {
-      ...ok(
-        `of ${countText(verified, 'verified domain')}, ${lacking} without a return-path of its own ` +
-          `(MAIL FROM): ${list}`,
-      ),
-      todo:
-        `recommended: publish the MX and TXT records of ${(names ?? []).map(mailFromDomainOf).join(', ')} ` +
-        '(mailstead domain verify DOMAIN says what is missing), so that SPF passes for the domain in From',
-    }
+    return ok(
+      doctorText('return_path_missing', { verified, lacking, list }),
+      doctorText('return_path_todo', { names: (names ?? []).map(mailFromDomainOf).join(', ') }),
+    )
   },
 }
 

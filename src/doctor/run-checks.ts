@@ -4,12 +4,12 @@
  */
 import { type CheckContext, type DoctorFinding, type DoctorCheck, failed, messageOf } from './check.ts'
 import { guideOf } from './guides.ts'
+import { doctorText } from './finding-texts.ts'
 
 /** Each check uses one connection at a time: on a busy server, a check must not fail because others have them all. */
 export const CHECKS_AT_ONCE = 12
 const DEFAULT_TIMEOUT_MS = 10_000
-const TRY_AGAIN =
-  'run mailstead doctor again; if the check fails again, see the load and the logs of PostgreSQL and Redis'
+const TRY_AGAIN = doctorText('again_todo')
 
 /** `guide`: the page that explains the check. */
 export type NamedResult = DoctorFinding & { readonly name: string; readonly guide: string }
@@ -35,7 +35,7 @@ export async function runChecks(
 async function runCheck(check: DoctorCheck, context: CheckContext): Promise<DoctorFinding> {
   const { promise: late, resolve } = Promise.withResolvers<DoctorFinding>()
   const ms = check.withinMs ?? DEFAULT_TIMEOUT_MS
-  const timer = setTimeout(() => resolve(failed(`no answer within ${ms / 1000} s`, TRY_AGAIN)), ms)
+  const timer = setTimeout(() => resolve(failed(doctorText('late_answer', { seconds: ms / 1000 }), TRY_AGAIN)), ms)
   try {
     return await Promise.race([check.run(context), late])
   } catch (error) {

@@ -3,9 +3,10 @@
  * one that receivers ignore. Large receivers refuse or filter bulk mail of such a domain.
  */
 import { serviceHostsOf } from '#src/domains/records.ts'
-import { countText } from '#src/platform/plural.ts'
+import { joinSaid } from '#src/platform/finding-text.ts'
 import { sql } from '#src/stores/sql.ts'
 import { type DoctorCheck, ok, skipped, warning } from './check.ts'
+import { doctorText } from './finding-texts.ts'
 
 const NAMED = 3
 
@@ -29,19 +30,14 @@ const FIND = sql`
 export const SENDER_DMARC: DoctorCheck = {
   name: 'sender DMARC',
   run: async ({ db, config }) => {
-    if (db === null) return skipped('PostgreSQL is away')
+    if (db === null) return skipped(doctorText('postgres_away'))
     const [found] = (await db.query<FoundRecords>(FIND)).rows
     const { checked, lacking, messages } = found ?? { checked: 0, lacking: 0, messages: null }
-    if (checked === 0) return skipped('no domain is verified by its DNS records')
+    if (checked === 0) return skipped(doctorText('no_verified_domain'))
     const { dmarcReports } = serviceHostsOf(config)
-    if (lacking === 0) return ok(`${countText(checked, 'sending domain')} with a valid DMARC record`)
-    const more = lacking > NAMED ? `; and ${lacking - NAMED} more` : ''
-    return warning(
-      `${lacking} of ${countText(checked, 'sending domain')} without a valid DMARC record: ` +
-        `${(messages ?? []).join('; ')}${more}`,
-      `publish _dmarc.DOMAIN TXT "v=DMARC1; p=none; rua=mailto:${dmarcReports}" in the zone of each, and a stricter ` +
-        'policy later; ' +
-        'then run mailstead domain verify DOMAIN',
-    )
+    if (lacking === 0) return ok(doctorText('sender_dmarc', { checked }))
+    const first = doctorText('sender_dmarc_missing', { lacking, checked, messages: (messages ?? []).join('; ') })
+    const more = lacking > NAMED ? [doctorText('more', { count: lacking - NAMED })] : []
+    return warning(joinSaid([first, ...more]), doctorText('sender_dmarc_todo', { address: dmarcReports }))
   },
 }

@@ -15,6 +15,7 @@ import {
   skipped,
   warning,
 } from './check.ts'
+import { doctorText } from './finding-texts.ts'
 
 const MIN_POSTGRES = 150_000
 
@@ -22,7 +23,8 @@ const MIN_POSTGRES = 150_000
 export function withDb(name: string, run: (db: Db, patient: CheckContext) => Promise<DoctorFinding>): DoctorCheck {
   return {
     name,
-    run: (patient) => (patient.db === null ? Promise.resolve(skipped('PostgreSQL is away')) : run(patient.db, patient)),
+    run: (patient) =>
+      patient.db === null ? Promise.resolve(skipped(doctorText('postgres_away'))) : run(patient.db, patient),
   }
 }
 
@@ -36,12 +38,12 @@ async function setting(db: Db, name: string): Promise<string> {
 export const POSTGRES: DoctorCheck = {
   name: 'PostgreSQL',
   run: async ({ db, databaseError }) => {
-    if (db === null) return failed(databaseError, 'check that it runs, and DATABASE_URL; npm start runs one without it')
+    if (db === null) return failed(databaseError, doctorText('postgres_todo'))
     const version = await setting(db, 'server_version')
     if (Number(await setting(db, 'server_version_num')) < MIN_POSTGRES)
-      return failed(`version ${version} is too old`, 'use PostgreSQL 15 or newer')
-    if ((await setting(db, 'fsync')) === 'on') return ok(`version ${version}`)
-    return warning(`version ${version}, and fsync is off: a power failure loses accepted mail`, 'set fsync = on')
+      return failed(doctorText('postgres_old', { version }), doctorText('postgres_old_todo'))
+    if ((await setting(db, 'fsync')) === 'on') return ok(doctorText('version', { version }))
+    return warning(doctorText('postgres_fsync', { version }), doctorText('postgres_fsync_todo'))
   },
 }
 
@@ -58,9 +60,9 @@ export const CONNECTIONS = withDb('PostgreSQL connections', async (db) => {
     WHERE backend_type = 'client backend'
   `)
   const { used, most } = row ?? { used: 0, most: 0 }
-  const detail = `${used} in use, ${most} allowed`
-  const todo = 'set max_connections of PostgreSQL to 200 and restart it; each process of Mailstead may open 20'
-  return most < MIN_CONNECTIONS || used > 0.8 * most ? warning(detail, todo) : ok(detail)
+  const detail = doctorText('connections', { used, most })
+  const isFew = most < MIN_CONNECTIONS || used > 0.8 * most
+  return isFew ? warning(detail, doctorText('connections_todo')) : ok(detail)
 })
 
 export const MIGRATIONS = withDb('migrations', async (db) => {
@@ -74,15 +76,16 @@ export const MIGRATIONS = withDb('migrations', async (db) => {
   const { pending, needed, unknown, incompatible } = compareMigrations(applied)
   if (incompatible.length > 0)
     return failed(
-      `a later version has removed what this one needs (${incompatible.join(', ')})`,
-      'run the later program',
+      doctorText('migrations_removed', { names: incompatible.join(', ') }),
+      doctorText('migrations_removed_todo'),
     )
-  if (needed.length > 0) return failed(`pending: ${needed.join(', ')}`, 'run mailstead upgrade')
+  if (needed.length > 0)
+    return failed(doctorText('migrations_pending', { names: needed.join(', ') }), doctorText('migrations_todo'))
   if (unknown.length > 0)
-    return warning(`the database is newer than this program (${unknown.join(', ')})`, 'run the newer program')
+    return warning(doctorText('migrations_newer', { names: unknown.join(', ') }), doctorText('migrations_newer_todo'))
   return pending.length > 0
-    ? warning(`pending: ${pending.join(', ')}`, 'run mailstead upgrade when no earlier version runs any more')
-    : ok(`${all.length} of ${all.length}`)
+    ? warning(doctorText('migrations_pending', { names: pending.join(', ') }), doctorText('migrations_later_todo'))
+    : ok(doctorText('migrations_applied', { count: all.length, all: all.length }))
 })
 
 /** The newest encrypted value of each kind. */

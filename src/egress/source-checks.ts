@@ -8,16 +8,21 @@ import { isIP, isIPv6 } from 'node:net'
 import { blocklistOf, type Blocklist } from '#config/settings/blocklists.ts'
 import type { Config } from '#config/load.ts'
 import { createDomainDns, type DomainDns } from '#src/domains/domain-dns.ts'
+import { type CodedText } from '#src/platform/coded-text.ts'
+import {
+  type CheckFinding,
+  createFinding,
+  type FindingText,
+  joinSaid,
+  type Said,
+  sayAbout,
+} from '#src/platform/finding-text.ts'
 import { probePort, type Reachability } from './port-probe.ts'
+import { sourceCheckText as text } from './source-check-texts.ts'
 import type { EgressSource } from './sources.ts'
 import { arpaName, reversedName, sameAddress } from './ip-address.ts'
 
-export interface SourceFinding {
-  readonly status: 'ok' | 'warning' | 'failed' | 'skipped'
-  readonly detail: string
-  /** What to do; empty if nothing is wrong. */
-  readonly todo: string
-}
+export type SourceFinding = CheckFinding<'ok' | 'warning' | 'failed' | 'skipped'>
 
 export type CheckedSource = Pick<EgressSource, 'name' | 'address' | 'ehloName'>
 
@@ -31,10 +36,10 @@ export type CheckSettings = Pick<
   'dnsServers' | 'isSandbox' | 'smtpOutPort' | 'egressCheckTarget' | 'blocklists' | 'routes'
 >
 
-const ok = (detail: string): SourceFinding => ({ status: 'ok', detail, todo: '' })
-const warning = (detail: string, todo: string): SourceFinding => ({ status: 'warning', detail, todo })
-const failed = (detail: string, todo: string): SourceFinding => ({ status: 'failed', detail, todo })
-const skipped = (detail: string): SourceFinding => ({ status: 'skipped', detail, todo: '' })
+const ok = (detail: Said): SourceFinding => createFinding('ok', detail)
+const warning = (detail: Said, todo: Said): SourceFinding => createFinding('warning', detail, todo)
+const failed = (detail: Said, todo: Said): SourceFinding => createFinding('failed', detail, todo)
+const skipped = (detail: Said): SourceFinding => createFinding('skipped', detail)
 
 export const CHECKS = {
   PTR: checkPtr,
@@ -52,42 +57,42 @@ export function createCheckDeps(config: CheckSettings): CheckDeps {
 }
 
 export async function checkSource(deps: CheckDeps, name: CheckName, source: CheckedSource): Promise<SourceFinding> {
-  return deps.config.isSandbox ? skipped('not checked in sandbox mode') : CHECKS[name](deps, source)
+  return deps.config.isSandbox ? skipped(text('sandbox')) : CHECKS[name](deps, source)
 }
 
 async function checkPtr({ dns }: CheckDeps, { address, ehloName }: CheckedSource): Promise<SourceFinding> {
   const found = await dns.ptr(arpaName(address))
-  if (found.kind === 'failed') return skipped(found.reason)
-  if (found.records.length > 0) return ok(`${address} has the name ${found.records.join(', ')}`)
-  return failed(`${address} has no name (PTR)`, `ask the provider of the address to set its PTR record to ${ehloName}`)
+  if (found.kind === 'failed') return skipped(found.text)
+  if (found.records.length > 0) return ok(text('ptr', { address, names: found.records.join(', ') }))
+  return failed(text('ptr_missing', { address }), text('ptr_todo', { name: ehloName }))
 }
 
 /** RFC 1912 2.1: the name of the address must resolve to the address. */
 async function checkForwardConfirmed({ dns }: CheckDeps, { address, ehloName }: CheckedSource): Promise<SourceFinding> {
   const found = await dns.ptr(arpaName(address))
-  if (found.kind === 'failed') return skipped(found.reason)
-  if (found.records.length === 0) return skipped('there is no PTR record')
+  if (found.kind === 'failed') return skipped(found.text)
+  if (found.records.length === 0) return skipped(text('without_ptr'))
   const answers = await Promise.all(found.records.map((name) => dns.ofFamily(name, familyOf(address))))
-  if (answers.some((answer) => hasAddress(answer, address)))
-    return ok(`${found.records.join(', ')} resolves to ${address}`)
+  const name = found.records.join(', ')
+  if (answers.some((answer) => hasAddress(answer, address))) return ok(text('resolves', { name, address }))
   const unanswered = answers.find((answer) => answer.kind === 'failed')
-  if (unanswered?.kind === 'failed') return skipped(unanswered.reason)
-  const todo =
-    `add an ${recordOf(address)} record for ${found.records[0]} with ${address}, ` +
-    `or have the PTR record set to ${ehloName}`
-  return failed(`${found.records.join(', ')} does not resolve to ${address}`, todo)
+  if (unanswered?.kind === 'failed') return skipped(unanswered.text)
+  const first = found.records[0] ?? ''
+  const todo = text('forward_todo', { type: recordOf(address), name: first, address, ehlo: ehloName })
+  return failed(text('forward_wrong', { name, address }), todo)
 }
 
 /** RFC 5321 4.1.1.1: the EHLO name should resolve to the address; receivers check it. */
 async function checkEhlo({ dns }: CheckDeps, { address, ehloName }: CheckedSource): Promise<SourceFinding> {
   const found = await dns.ofFamily(ehloName, familyOf(address))
-  if (found.kind === 'failed') return skipped(found.reason)
-  if (hasAddress(found, address)) return ok(`${ehloName} resolves to ${address}`)
+  if (found.kind === 'failed') return skipped(found.text)
+  if (hasAddress(found, address)) return ok(text('resolves', { name: ehloName, address }))
+  const type = recordOf(address)
   const problem =
     found.records.length === 0
-      ? `has no ${recordOf(address)} record`
-      : `resolves to ${found.records.join(', ')}, not ${address}`
-  return failed(`${ehloName} ${problem}`, `add an ${recordOf(address)} record for ${ehloName} with ${address}`)
+      ? text('ehlo_missing', { name: ehloName, type })
+      : text('ehlo_wrong', { name: ehloName, found: found.records.join(', '), address })
+  return failed(problem, text('ehlo_todo', { type, name: ehloName, address }))
 }
 
 type AddressResult = Awaited<ReturnType<DomainDns['ofFamily']>>
@@ -104,23 +109,27 @@ function recordOf(address: string): 'A' | 'AAAA' {
   return isIPv6(address) ? 'AAAA' : 'A'
 }
 
-const PORT_BLOCKED_ADVICE = 'ask your provider to open outgoing port 25 for this address, or remove the source'
+interface Probe {
+  readonly address: string
+  readonly port: number
+  readonly target: string
+}
 
-const PORT_FINDINGS: Readonly<Record<Reachability, (from: string, where: string) => SourceFinding>> = {
-  yes: (_from, where) => ok(`${where} can be reached`),
-  'not-here': (from) => skipped(`${from} is not on this machine`),
-  no: (from, where) => failed(`${where} cannot be reached from ${from}`, PORT_BLOCKED_ADVICE),
+const PORT_FINDINGS: Readonly<Record<Reachability, (probe: Probe) => SourceFinding>> = {
+  yes: ({ port, target }) => ok(text('port_open', { port, target })),
+  'not-here': ({ address }) => skipped(text('not_here', { address })),
+  no: (probe) => failed(text('port_closed', { ...probe }), text('port_todo')),
 }
 
 async function checkPort(deps: CheckDeps, { address }: CheckedSource): Promise<SourceFinding> {
   const {
     config: { routes, egressCheckTarget, smtpOutPort },
   } = deps
-  if (egressCheckTarget.toLowerCase() === 'none') return skipped('EGRESS_CHECK_TARGET is none')
-  if (routes.some(({ domain }) => domain === '*')) return skipped('ROUTES sends all mail to another server')
+  if (egressCheckTarget.toLowerCase() === 'none') return skipped(text('no_target'))
+  if (routes.some(({ domain }) => domain === '*')) return skipped(text('relayed'))
   const target = await findPortTarget(deps, familyOf(address))
-  if (target === null) return skipped(`no mail server of ${egressCheckTarget} has an ${recordOf(address)} record`)
-  return PORT_FINDINGS[await probePort(address, target, smtpOutPort)](address, `port ${smtpOutPort} of ${target}`)
+  if (target === null) return skipped(text('no_mail_server', { target: egressCheckTarget, type: recordOf(address) }))
+  return PORT_FINDINGS[await probePort(address, target, smtpOutPort)]({ address, port: smtpOutPort, target })
 }
 
 /**
@@ -142,34 +151,31 @@ export async function findPortTarget(
   return null
 }
 
-const RESOLVER_ADVICE =
-  'set DNS_SERVERS to a resolver of your own that the list answers, or remove the list from BLOCKLISTS'
-
 async function checkBlocklists(
   { dns, config: { blocklists } }: CheckDeps,
   { address }: CheckedSource,
 ): Promise<SourceFinding> {
   const queried = blocklists.map(blocklistOf).filter(({ families }) => families.includes(familyOf(address)))
-  if (queried.length === 0) return skipped('BLOCKLISTS has no list for this address family')
+  if (queried.length === 0) return skipped(text('no_blocklist'))
   const results = await Promise.all(
     queried.map(async (list) => readBlocklistAnswer(list, await dns.ofFamily(reversedName(address, list.zone), 4))),
   )
   const listings = results.filter(({ kind }) => kind === 'listed')
-  const unknown = results.filter(({ kind }) => kind === 'unknown').map(({ text }) => text)
+  const unknown = results.filter(({ kind }) => kind === 'unknown').map(({ what }) => what)
   if (listings.length > 0) {
     const pages = listings.map(({ page }) => page).join(', ')
-    return failed(listings.map(({ text }) => text).join('; '), `find and fix the cause, then request removal: ${pages}`)
+    return failed(joinSaid(listings.map(({ what }) => what)), text('listed_todo', { pages }))
   }
   const clean = results.length - unknown.length
-  if (clean === 0) return skipped(unknown.join('; '))
-  const detail = `listed on none of ${clean}`
+  if (clean === 0) return skipped(joinSaid(unknown))
+  const detail = text('not_listed', { count: clean })
   if (unknown.length === 0) return ok(detail)
-  return warning(`${detail}; ${unknown.join('; ')}`, RESOLVER_ADVICE)
+  return warning(joinSaid([detail, ...unknown]), text('resolver_todo'))
 }
 
 interface BlocklistResult {
   readonly kind: 'listed' | 'clean' | 'unknown'
-  readonly text: string
+  readonly what: CodedText | FindingText | ''
   readonly page: string
 }
 
@@ -178,12 +184,12 @@ interface BlocklistResult {
  * from the list, but from a server that answers every name.
  */
 export function readBlocklistAnswer({ zone, meanings, page }: Blocklist, answer: AddressResult): BlocklistResult {
-  if (answer.kind === 'failed') return { kind: 'unknown', text: `${zone}: ${answer.reason}`, page }
+  if (answer.kind === 'failed') return { kind: 'unknown', what: sayAbout(zone, answer.text), page }
   const listed = answer.records.filter((one) => one.startsWith('127.') && !one.startsWith('127.255.255.'))
   if (listed.length > 0) {
     const reasons = listed.map((one) => meanings.find(([pattern]) => pattern.test(one))?.[1] ?? one)
-    return { kind: 'listed', text: `${zone} lists the address (${[...new Set(reasons)].join(', ')})`, page }
+    return { kind: 'listed', what: text('listed', { zone, reasons: [...new Set(reasons)].join(', ') }), page }
   }
-  if (answer.records.length === 0) return { kind: 'clean', text: '', page }
-  return { kind: 'unknown', text: `${zone} does not answer this resolver (${answer.records.join(', ')})`, page }
+  if (answer.records.length === 0) return { kind: 'clean', what: '', page }
+  return { kind: 'unknown', what: text('blocklist_silent', { zone, answer: answer.records.join(', ') }), page }
 }

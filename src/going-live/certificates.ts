@@ -10,14 +10,17 @@ import { readAuthorities, readSettingText } from '#config/setting-file.ts'
 import type { CertificateStatus } from '#src/certificates/certificate-store.ts'
 import { type CertificateUse, neededSmtpCertificate, neededWebCertificates } from '#src/certificates/needed-names.ts'
 import type { DomainDns } from '#src/domains/domain-dns.ts'
+import type { CodedText } from '#src/platform/coded-text.ts'
+import { detailOf, joinSaid, sayAbout } from '#src/platform/finding-text.ts'
 import { combineFindings, failed, type LiveFinding, ok, skipped, unknown, warning } from './finding.ts'
 import { publicUrlsOf, type UrlSettings } from './public-urls.ts'
+import { liveCheckText } from './live-check-texts.ts'
 
 const TIMEOUT_MS = 5000
 const DAY_MS = 86_400_000
 /** Let's Encrypt renews 30 days before the end; later than this, renewal does not work. */
 const SOON_DAYS = 14
-const RENEW = 'renew the certificate, and check what renews it'
+const RENEW = liveCheckText('certificate_todo')
 
 type CertificateSettings = UrlSettings & Pick<Config, 'extraCaFile'>
 
@@ -27,41 +30,43 @@ export async function checkWebCertificates(
   now: number,
 ): Promise<LiveFinding> {
   const urls = publicUrlsOf(config).filter(([, url]) => url.protocol === 'https:')
-  if (urls.length === 0) return skipped('no URL has https')
+  if (urls.length === 0) return skipped(liveCheckText('no_https'))
   return combineFindings(await Promise.all(urls.map(([, url]) => checkUrl(config, dns, url, now))))
 }
 
 async function checkUrl(config: CertificateSettings, dns: DomainDns, url: URL, now: number): Promise<LiveFinding> {
   const host = url.hostname
   const found = await dns.addresses(host)
-  if (found.kind === 'failed') return unknown(`${host}: ${found.reason}`)
+  if (found.kind === 'failed') return unknown(sayAbout(host, found.text))
   const [address] = found.records
   if (address === undefined)
-    return failed(`${host} has no address record`, `add an A or AAAA record for ${host}, the host of ${url.origin}`)
+    return failed(
+      liveCheckText('no_address', { name: host }),
+      liveCheckText('url_no_address_todo', { name: host, url: url.origin }),
+    )
   const shown = await readCertificate(config, { host, address, port: Number(url.port || 443) })
-  if (shown.kind === 'silent') return unknown(`${url.host} (${address}) does not answer from here: ${shown.reason}`)
+  if (shown.kind === 'silent')
+    return unknown(liveCheckText('url_silent', { host: url.host, address, reason: shown.reason }))
   if (shown.kind === 'refused')
     return warning(
-      `${url.host} (${address}) refuses connections from here`,
-      `if it also refuses from outside, run a proxy with a certificate for ${host} in front of the API`,
+      liveCheckText('url_refuses', { host: url.host, address }),
+      liveCheckText('url_refuses_todo', { name: host }),
     )
   if (shown.problem !== null)
     return failed(
-      `the certificate of ${url.host} is not accepted: ${shown.problem}`,
-      `install a certificate for ${host} from an authority that browsers accept`,
+      liveCheckText('certificate_not_accepted', { host: url.host, problem: shown.problem }),
+      liveCheckText('certificate_not_accepted_todo', { name: host }),
     )
   return findingOf(url.host, shown.validTo, now)
 }
 
-function findingOf(what: string, validTo: number, now: number): LiveFinding {
+function findingOf(name: string, validTo: number, now: number): LiveFinding {
   const days = Math.floor((validTo - now) / DAY_MS)
-  const detail = `the certificate of ${what} is valid until ${new Date(validTo).toISOString().slice(0, 10)}`
-  if (validTo <= now) return failed(`the certificate of ${what} expired ${-days} ${daysText(-days)} ago`, RENEW)
-  return days < SOON_DAYS ? warning(`${detail}, in ${days} ${daysText(days)}`, RENEW) : ok(detail)
-}
-
-function daysText(days: number): string {
-  return days === 1 ? 'day' : 'days'
+  const date = new Date(validTo).toISOString().slice(0, 10)
+  if (validTo <= now) return failed(liveCheckText('certificate_expired', { name, days: -days }), RENEW)
+  return days < SOON_DAYS
+    ? warning(liveCheckText('certificate_ends', { name, date, days }), RENEW)
+    : ok(liveCheckText('certificate_valid', { name, date }))
 }
 
 type ShownCertificate =
@@ -111,8 +116,8 @@ export function checkRequestedCertificates(
   })
   if (missing.length === 0) return null
   return failed(
-    missing.map(({ name }) => whyMissing(name, find(certificates, 'web', name))).join('; '),
-    'wait a minute; if it stays so, mailstead certificate list gives the reason',
+    joinSaid(missing.map(({ name }) => whyMissing(name, find(certificates, 'web', name)))),
+    liveCheckText('certificate_missing_todo'),
   )
 }
 
@@ -124,9 +129,11 @@ function find(
   return certificates.find(({ use, name }) => use === wantedUse && name === wantedName)
 }
 
-function whyMissing(name: string, found: CertificateStatus | undefined): string {
-  const reason = found?.lastError ?? 'it is requested'
-  return `there is no certificate for ${name} yet: ${reason}`
+function whyMissing(name: string, found: CertificateStatus | undefined): CodedText {
+  const reason = found?.lastError ?? null
+  return reason === null
+    ? liveCheckText('certificate_requested', { name })
+    : liveCheckText('certificate_missing', { name, reason })
 }
 
 type SmtpSettings = Parameters<typeof neededSmtpCertificate>[0]
@@ -198,13 +205,13 @@ export function checkSmtpCertificate(
 ): LiveFinding {
   if (neededSmtpCertificate(config) !== null) return checkRequestedSmtp(config, certificates, now)
   const { tlsCertFile, serverName } = config
-  const todo = `set TLS_CERT_FILE and TLS_KEY_FILE to a certificate for ${serverName}, or ACME_CHALLENGE`
-  if (tlsCertFile === null) return warning('SMTP has a self-signed certificate: programs that check it refuse it', todo)
+  const todo = liveCheckText('smtp_todo', { name: serverName })
+  if (tlsCertFile === null) return warning(liveCheckText('smtp_self_signed'), todo)
   try {
     const certificate = new X509Certificate(readSettingText(tlsCertFile))
     const names = certificate.subjectAltName ?? certificate.subject
     if (certificate.checkHost(serverName) === undefined)
-      return warning(`the certificate of SMTP is for ${names}, not ${serverName}`, todo)
+      return warning(liveCheckText('smtp_other_name', { names, name: serverName }), todo)
     return findingOf('SMTP', Date.parse(certificate.validTo), now)
   } catch (error) {
     return unknown(`TLS_CERT_FILE: ${error instanceof Error ? error.message : String(error)}`)
@@ -219,10 +226,10 @@ function checkRequestedSmtp(
   const found = find(certificates, 'smtp', serverName)
   if (found?.expiresAt === undefined || found.expiresAt === null)
     return warning(
-      `${whyMissing(serverName, found)}; SMTP has a self-signed one meanwhile`,
-      'wait a minute; if it stays so, mailstead certificate list gives the reason',
+      joinSaid([whyMissing(serverName, found), liveCheckText('smtp_meanwhile')]),
+      liveCheckText('certificate_missing_todo'),
     )
   const finding = findingOf('SMTP', found.expiresAt.getTime(), now)
   if (finding.status !== 'ok' || found.lastError === null) return finding
-  return ok(`${finding.detail}; its renewal failed and is repeated: ${found.lastError}`)
+  return ok(joinSaid([detailOf(finding), liveCheckText('renewal_failed', { reason: found.lastError })]))
 }

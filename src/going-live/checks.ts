@@ -12,6 +12,7 @@ import { checkBounceMx, checkBounceSpf, checkDmarc, checkReportAuthorization } f
 import { type LiveFinding, skipped, unknown } from './finding.ts'
 import { checkOwnAddress, checkPortOut, findOwnAddresses } from './own-address.ts'
 import { checkPublicUrls } from './public-urls.ts'
+import { liveCheckText } from './live-check-texts.ts'
 
 export interface LiveContext {
   readonly config: Config
@@ -73,7 +74,7 @@ export const LIVE_CHECKS = {
   'EHLO name': { run: ofAddress('EHLO name'), holds: false, anchor: '1-prepare-the-host' },
   blocklists: {
     run: (input) =>
-      input.config.blocklists.length === 0 ? skipped('BLOCKLISTS is none') : ofAddress('blocklists')(input),
+      input.config.blocklists.length === 0 ? skipped(liveCheckText('blocklists_none')) : ofAddress('blocklists')(input),
     holds: false,
     anchor: '1-prepare-the-host',
   },
@@ -89,8 +90,7 @@ export const LIVE_CHECK_NAMES = Object.keys(LIVE_CHECKS) as readonly LiveCheckNa
 
 export type NamedFinding = LiveFinding & { readonly name: LiveCheckName; readonly holds: boolean }
 
-const RELAYED = 'ROUTES sends all mail to another server'
-const SOURCES = 'mail leaves from egress sources, which have checks of their own'
+const RELAYED = liveCheckText('relayed')
 
 export async function runLiveChecks(
   context: LiveContext,
@@ -119,7 +119,7 @@ async function runOne(run: LiveCheck['run'], input: CheckInput): Promise<LiveFin
 function ofAddress(name: 'PTR' | 'FCrDNS' | 'EHLO name' | 'blocklists'): LiveCheck['run'] {
   return async ({ config, deps, hasSources, addresses }) => {
     if (isRelayed(config)) return skipped(RELAYED)
-    if (hasSources) return skipped(SOURCES)
+    if (hasSources) return skipped(liveCheckText('has_sources'))
     return checkOwnAddress(deps, name, await addresses)
   }
 }

@@ -1,16 +1,13 @@
 /** What a check of going live found. `skipped`: it does not apply. `unknown`: DNS or the network did not answer. */
-export interface LiveFinding {
-  readonly status: 'ok' | 'warning' | 'failed' | 'skipped' | 'unknown'
-  readonly detail: string
-  /** What to do; empty if nothing is wrong. */
-  readonly todo: string
-}
+import { type CheckFinding, createFinding, detailOf, joinSaid, type Said, todoOf } from '#src/platform/finding-text.ts'
 
-export const ok = (detail: string): LiveFinding => ({ status: 'ok', detail, todo: '' })
-export const warning = (detail: string, todo: string): LiveFinding => ({ status: 'warning', detail, todo })
-export const failed = (detail: string, todo: string): LiveFinding => ({ status: 'failed', detail, todo })
-export const skipped = (detail: string): LiveFinding => ({ status: 'skipped', detail, todo: '' })
-export const unknown = (detail: string): LiveFinding => ({ status: 'unknown', detail, todo: '' })
+export type LiveFinding = CheckFinding<'ok' | 'warning' | 'failed' | 'skipped' | 'unknown'>
+
+export const ok = (detail: Said): LiveFinding => createFinding('ok', detail)
+export const warning = (detail: Said, todo: Said): LiveFinding => createFinding('warning', detail, todo)
+export const failed = (detail: Said, todo: Said): LiveFinding => createFinding('failed', detail, todo)
+export const skipped = (detail: Said): LiveFinding => createFinding('skipped', detail)
+export const unknown = (detail: Said): LiveFinding => createFinding('unknown', detail)
 
 /** The worst first. */
 const STATUSES = ['failed', 'warning', 'unknown', 'ok', 'skipped'] as const satisfies readonly LiveFinding['status'][]
@@ -19,9 +16,5 @@ const STATUSES = ['failed', 'warning', 'unknown', 'ok', 'skipped'] as const sati
 export function combineFindings(findings: readonly LiveFinding[]): LiveFinding {
   const status = STATUSES.find((candidate) => findings.some((finding) => finding.status === candidate)) ?? 'skipped'
   const worst = findings.filter((finding) => finding.status === status)
-  return {
-    status,
-    detail: [...new Set(worst.map(({ detail }) => detail))].join('; '),
-    todo: [...new Set(worst.map(({ todo }) => todo))].filter((todo) => todo !== '').join('; '),
-  }
+  return createFinding(status, joinSaid(worst.map(detailOf)), joinSaid(worst.map(todoOf)))
 }

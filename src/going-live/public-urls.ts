@@ -8,7 +8,9 @@
 import { isIP } from 'node:net'
 import { type Config, isPublicName } from '#config/load.ts'
 import { isLoopback, isReachable } from '#src/net/address-policy.ts'
+import { joinSaid } from '#src/platform/finding-text.ts'
 import { failed, type LiveFinding, ok } from './finding.ts'
+import { liveCheckText } from './live-check-texts.ts'
 
 export type UrlSettings = Pick<Config, 'publicUrl' | 'trackingUrl' | 'subscribeBaseUrl' | 'hostedMailUrl'>
 
@@ -32,19 +34,21 @@ export function publicUrlsOf(config: UrlSettings): readonly (readonly [setting: 
 
 export function checkPublicUrls(config: UrlSettings): LiveFinding {
   const urls = publicUrlsOf(config)
-  const wrong = urls.flatMap(([setting, url]) => problemOf(url).map((problem) => ({ setting, url, problem })))
-  if (wrong.length === 0) return ok(urls.map(([, url]) => url.origin).join(', '))
+  const wrong = urls.flatMap(([setting, url]) =>
+    problemOf(url).map((problem) => ({ setting, url: url.origin, problem })),
+  )
+  if (wrong.length === 0) return ok(liveCheckText('urls', { urls: urls.map(([, url]) => url.origin).join(', ') }))
   return failed(
-    wrong.map(({ setting, url, problem }) => `${setting} is ${url.origin}, which ${problem}`).join('; '),
-    `set ${wrong.map(({ setting }) => `${setting}=https://…`).join(' and ')} to a host name that reaches the API`,
+    joinSaid(wrong.map(({ problem, ...what }) => liveCheckText(problem, what))),
+    liveCheckText('urls_todo', { settings: wrong.map(({ setting }) => `${setting}=https://…`).join(' and ') }),
   )
 }
 
-function problemOf({ protocol, hostname }: URL): string[] {
+function problemOf({ protocol, hostname }: URL): ('url_unreachable' | 'url_plain')[] {
   const host = hostname.replace(/^\[|\]$/g, '')
   const isPublic = isIP(host) === 0 ? isPublicName(host) : isReachable(host, [])
-  if (!isPublic) return ['no reader of a mail can reach']
-  return protocol === 'https:' ? [] : ['is not https']
+  if (!isPublic) return ['url_unreachable']
+  return protocol === 'https:' ? [] : ['url_plain']
 }
 
 /** Why campaigns must not be sent with these settings: mail to the internet would have links to nowhere. */

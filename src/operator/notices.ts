@@ -10,6 +10,7 @@
  */
 import { columnsOf } from '#src/stores/column-arrays.ts'
 import type { Queryable } from '#src/stores/db.ts'
+import { textsOf } from '#src/platform/coded-text.ts'
 import { newId } from '#src/platform/id.ts'
 import { readUncounted, type ListOrder, type Page, type PageRequest } from '#src/stores/page.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -35,6 +36,7 @@ export const NOTICE_KINDS = {
   outage: 'hard bounces of a receiver jumped, and suppressions are held',
 } as const satisfies Record<string, string>
 export type NoticeKind = keyof typeof NOTICE_KINDS
+export const noticeKindText = textsOf('notice_kind', NOTICE_KINDS)
 export const NOTICE_KIND_NAMES = Object.keys(NOTICE_KINDS) as [NoticeKind, ...NoticeKind[]]
 
 export interface NewNotice {

@@ -1,8 +1,11 @@
 /**
  * Sentences for people with a stable code and what they name, so that a client can show them in another language: the
- * API returns both. A catalogue maps codes to English sentences with `{parameters}`. Codes are a public contract. Pure;
- * parameters may be untrusted text, which is never read as a sentence.
+ * API returns both. A catalogue maps codes to English sentences with `{parameters}`; `{n|report|reports}` is a count
+ * with its noun, and `{at|time}` a time as people read it. Codes are a public contract. Pure; parameters may be
+ * untrusted text, which is never read as a sentence.
  */
+import { countText } from './plural.ts'
+import { timeText } from './time-text.ts'
 
 /** What a client needs to say a sentence in its own words. */
 export interface Translation {
@@ -19,7 +22,10 @@ export interface CodedText extends Translation {
 /** One that somebody else wrote, such as another server, has no code. */
 export type Sentence = Pick<CodedText, 'text'> & Partial<Translation>
 
-type NamesIn<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
+type NameOf<Placeholder extends string> = Placeholder extends `${infer Name}|${string}` ? Name : Placeholder
+type NamesIn<Text extends string> = Text extends `${string}{${infer Placeholder}}${infer Rest}`
+  ? NameOf<Placeholder> | NamesIn<Rest>
+  : never
 /** A sentence that is joined of several strings has no literal type: its parameters are not checked. */
 type ParamsOf<Text extends string> = string extends Text
   ? [params?: Readonly<Record<string, string | number>>]
@@ -43,8 +49,15 @@ export function textsOf<const Texts extends Readonly<Record<string, string>>>(
   }
 }
 
+/** Finds `{name}`, `{name|one|many}` and `{name|time}`. */
+export const PLACEHOLDER = /\{(\w+)(?:\|([^{}|]+))?(?:\|([^{}|]+))?\}/g
+
 function fillText(text: string, params: Translation['params']): string {
-  return text.replaceAll(/\{(\w+)\}/g, (whole, name: string) => params[name] ?? whole)
+  return text.replaceAll(PLACEHOLDER, (whole, name: string, one?: string, many?: string) => {
+    const value = params[name]
+    if (value === undefined || one === undefined) return value ?? whole
+    return many === undefined ? timeText(new Date(value)) : countText(Number(value), one, many)
+  })
 }
 
 /** Null: the sentence has no code. */

@@ -31,7 +31,7 @@ describe('the suitability of a Redis', () => {
       const lines = Object.entries({ ...GOOD, ...change }).map(([name, value]) => `${name}:${value}`)
       const problem = findRedisProblem(parseRedisInfo(`# Server\r\n${lines.join('\r\n')}\r\n`))
       if (expected === null) assert.isNull(problem)
-      else assert.match(`${problem?.detail} ${problem?.todo}`, expected)
+      else assert.match(`${problem?.detail.text} ${problem?.todo.text}`, expected)
     })
 
   it('is not doubted without the permission for INFO', () => {
@@ -63,7 +63,7 @@ describe('a Redis that may evict keys', () => {
   it('runs no command, is logged once, and is asked again', async () => {
     assert.isFalse(await waitUntilReady(redis, 300))
     await assert.isRejected(redis.set('a', '1'))
-    assert.match(redisProblemOf(redis)?.detail ?? '', /allkeys-lru/)
+    assert.match(redisProblemOf(redis)?.detail.text ?? '', /allkeys-lru/)
     assert.deepEqual(
       lines.map(({ level, msg }) => [level, msg.slice(0, 45)]),
       [[50, 'Redis cannot be used. Redis: maxmemory-policy']],

@@ -4,12 +4,29 @@
  * The check is made for each connection, before its first command, on the INFO that the connection itself asks for.
  */
 import type { Redis } from 'ioredis'
+import { textsOf, type CodedText } from '#src/platform/coded-text.ts'
 import { UnsuitableStoreError } from './store-errors.ts'
+
+/** What is wrong with a server, and what to do, by code. */
+export const REDIS_TEXTS = {
+  sentinel: 'this is a Redis Sentinel',
+  sentinel_todo: 'set REDIS_URL to the Redis that it watches',
+  cluster: 'this Redis runs in cluster mode, which Mailstead does not support',
+  cluster_todo: 'set REDIS_URL to a Redis without cluster mode (cluster-enabled no)',
+  old: 'version {version} is too old',
+  old_todo: 'use Redis 6.2 or newer',
+  evicts: 'maxmemory-policy is {policy}: Redis may evict parts of the schedule',
+  evicts_todo: 'set maxmemory-policy noeviction, in redis.conf or the settings of your provider',
+  replica: 'this Redis is a replica and accepts no writes',
+  replica_todo: 'REDIS_URL must lead to the primary',
+} as const
+
+const redisText = textsOf('redis', REDIS_TEXTS)
 
 export interface RedisProblem {
   /** What is wrong with the server. */
-  readonly detail: string
-  readonly todo: string
+  readonly detail: CodedText
+  readonly todo: CodedText
   /** It is the state of a moment, such as a failover, and waiting may help. */
   readonly isPassing?: true
 }
@@ -21,38 +38,24 @@ const MIN_VERSION = [6, 2] as const
 
 const CHECKS: readonly ((info: RedisInfo) => RedisProblem | null)[] = [
   (info) =>
-    info('redis_mode') === 'sentinel'
-      ? { detail: 'this is a Redis Sentinel', todo: 'set REDIS_URL to the Redis that it watches' }
-      : null,
+    info('redis_mode') === 'sentinel' ? { detail: redisText('sentinel'), todo: redisText('sentinel_todo') } : null,
   (info) =>
     info('cluster_enabled') === '1' || info('redis_mode') === 'cluster'
-      ? {
-          detail: 'this Redis runs in cluster mode, which Mailstead does not support',
-          todo: 'set REDIS_URL to a Redis without cluster mode (cluster-enabled no)',
-        }
+      ? { detail: redisText('cluster'), todo: redisText('cluster_todo') }
       : null,
   (info) => {
     const version = info('redis_version')
     const [major = 0, minor = 0] = version?.split('.').map(Number) ?? MIN_VERSION
     const isNew = major > MIN_VERSION[0] || (major === MIN_VERSION[0] && minor >= MIN_VERSION[1])
-    return isNew ? null : { detail: `version ${version} is too old`, todo: 'use Redis 6.2 or newer' }
+    return isNew ? null : { detail: redisText('old', { version: version ?? 'undefined' }), todo: redisText('old_todo') }
   },
   (info) => {
     const policy = info('maxmemory_policy') ?? 'noeviction'
-    return policy === 'noeviction'
-      ? null
-      : {
-          detail: `maxmemory-policy is ${policy}: Redis may evict parts of the schedule`,
-          todo: 'set maxmemory-policy noeviction, in redis.conf or the settings of your provider',
-        }
+    return policy === 'noeviction' ? null : { detail: redisText('evicts', { policy }), todo: redisText('evicts_todo') }
   },
   (info) =>
     info('role') === 'slave'
-      ? {
-          detail: 'this Redis is a replica and accepts no writes',
-          todo: 'REDIS_URL must lead to the primary',
-          isPassing: true,
-        }
+      ? { detail: redisText('replica'), todo: redisText('replica_todo'), isPassing: true }
       : null,
 ]
 
@@ -92,8 +95,8 @@ export function refuseUnsuitableServers(redis: Redis): void {
     const problem = findRedisProblem(readerOf(info))
     if (problem === null) return problems.delete(redis) || true
     problems.set(redis, problem)
-    const text = `${problem.detail}: ${problem.todo}`
-    redis.emit('error', problem.isPassing === true ? new Error(text) : new UnsuitableStoreError(`Redis: ${text}`))
+    const said = `${problem.detail.text}: ${problem.todo.text}`
+    redis.emit('error', problem.isPassing === true ? new Error(said) : new UnsuitableStoreError(`Redis: ${said}`))
     return false
   }
 }

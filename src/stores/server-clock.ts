@@ -72,7 +72,8 @@ export function clockProblem(clock: Pick<ServerClock, 'skewMs'>, maxSkewSeconds:
 
 /** The operator's text for a difference. */
 export function describeSkew(skewMs: number): string {
-  return `the clock of this machine is ${durationText(skewMs)} ${skewMs < 0 ? 'behind' : 'ahead of'} PostgreSQL's`
+  const { amount, unit, isBehind } = skewParts(skewMs)
+  return `the clock of this machine is ${amount} ${unit} ${isBehind ? 'behind' : 'ahead of'} PostgreSQL's`
 }
 
 const UNITS = [
@@ -82,8 +83,15 @@ const UNITS = [
   [1000, 's'],
 ] as const
 
-function durationText(ms: number): string {
-  const size = Math.abs(ms)
-  const [unitMs, unit] = UNITS.find(([least]) => size >= 2 * least) ?? [1, 'ms']
-  return `${Math.round(size / unitMs)} ${unit}`
+interface SkewParts {
+  readonly amount: number
+  readonly unit: (typeof UNITS)[number][1] | 'ms'
+  readonly isBehind: boolean
+}
+
+/** A difference in the largest unit that has at least two. */
+export function skewParts(skewMs: number): SkewParts {
+  const size = Math.abs(skewMs)
+  const [unitMs, unit] = UNITS.find(([least]) => size >= 2 * least) ?? ([1, 'ms'] as const)
+  return { amount: Math.round(size / unitMs), unit, isBehind: skewMs < 0 }
 }

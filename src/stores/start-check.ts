@@ -51,7 +51,7 @@ async function checkRedis(redis: Redis): Promise<UnsuitableStoreError | null> {
   const problem = redisProblemOf(redis)
   if (redis.status === 'ready') isReady()
   else if (problem !== null && problem.isPassing !== true)
-    resolve(new UnsuitableStoreError(`Redis: ${problem.detail}: ${problem.todo}`))
+    resolve(new UnsuitableStoreError(`Redis: ${problem.detail.text}: ${problem.todo.text}`))
   try {
     return await promise
   } finally {

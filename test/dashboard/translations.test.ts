@@ -6,9 +6,16 @@ import { assert } from 'chai'
 import { server as german } from '#dashboard/src/texts/de/server.ts'
 import { FINDING_TEXTS } from '#src/campaigns/finding-texts.ts'
 import { ACTION_TEXTS, EVIDENCE_TEXTS } from '#src/deliverability/action-texts.ts'
+import { DOCTOR_TEXTS } from '#src/doctor/finding-texts.ts'
 import { REASONED_NAMES } from '#src/doctor/reasons.ts'
+import { SOURCE_CHECK_TEXTS } from '#src/egress/source-check-texts.ts'
+import { LIVE_CHECK_TEXTS } from '#src/going-live/live-check-texts.ts'
 import { RECOMMENDATION_TEXTS, RECORD_TEXTS } from '#src/domains/record-texts.ts'
 import { GATE_TEXTS, PROGRESS_TEXTS } from '#src/messages/gate-texts.ts'
+import { NOTICE_KINDS } from '#src/operator/notices.ts'
+import { PLACEHOLDER } from '#src/platform/coded-text.ts'
+import { FINDING_TEXTS as PART_TEXTS } from '#src/platform/finding-text.ts'
+import { REDIS_TEXTS } from '#src/stores/redis-suitability.ts'
 import { ERRORS } from '#src/platform/errors.ts'
 
 const AREAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -19,6 +26,12 @@ const AREAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   finding: FINDING_TEXTS,
   action: ACTION_TEXTS,
   evidence: EVIDENCE_TEXTS,
+  text: PART_TEXTS,
+  doctor: DOCTOR_TEXTS,
+  redis: REDIS_TEXTS,
+  source_check: SOURCE_CHECK_TEXTS,
+  live_check: LIVE_CHECK_TEXTS,
+  notice_kind: NOTICE_KINDS,
 }
 /** Of requests that got no answer, or one without a code. */
 const ERRORS_OF_DASHBOARD = ['UNREACHABLE', 'UNKNOWN']
@@ -43,5 +56,5 @@ describe('dashboard: translations of what the server says', () => {
 })
 
 function namesIn(text: string): string[] {
-  return [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  return [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name)
 }

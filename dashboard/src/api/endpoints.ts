@@ -5377,8 +5377,12 @@ export type InstallationCheck = {
   readonly detail: string
   /** why it matters */
   readonly why: string
+  /** of the sentences of the detail, in their order; empty: there are none */
+  readonly detail_translations: readonly Translation[]
   /** what to do; empty if nothing is wrong */
   readonly todo: string
+  /** of the sentences of what to do */
+  readonly todo_translations: readonly Translation[]
   /** the DNS record that repairs it, if one does */
   readonly record: {
     /** the type */

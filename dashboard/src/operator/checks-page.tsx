@@ -87,7 +87,7 @@ function CheckGroup({ title, checks }: CheckGroupProps): ReactNode {
 function Check({ check }: { readonly check: InstallationCheck }): ReactNode {
   const { administration } = useTexts()
   const { checks: texts } = administration
-  const { name, why } = useCheckTexts()(check)
+  const { name, detail, why, todo } = useCheckTexts()(check)
   return (
     <li className="flex min-w-0 flex-col gap-2 px-4 py-3">
       <div className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
@@ -99,11 +99,11 @@ function Check({ check }: { readonly check: InstallationCheck }): ReactNode {
           </LinkText>
         </span>
       </div>
-      <p className="break-words whitespace-pre-line">{check.detail}</p>
+      <p className="break-words whitespace-pre-line">{detail}</p>
       {check.status !== 'ok' && <p className="text-sm text-muted">{why}</p>}
-      {check.todo !== '' && (
+      {todo !== '' && (
         <p className="text-sm break-words">
-          <span className="font-medium">{texts.todo}:</span> {check.todo}
+          <span className="font-medium">{texts.todo}:</span> {todo}
         </p>
       )}
       {check.record !== null && (

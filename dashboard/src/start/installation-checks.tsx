@@ -94,8 +94,8 @@ function CheckList({ checks }: { readonly checks: readonly InstallationCheck[] }
 
 function Check({ check }: { readonly check: InstallationCheck }): ReactNode {
   const { start } = useTexts()
-  const { status, detail, todo, record, guide_url: guide } = check
-  const { name, why } = useCheckTexts()(check)
+  const { status, record, guide_url: guide } = check
+  const { name, detail, why, todo } = useCheckTexts()(check)
   return (
     <li className="flex min-w-0 flex-col gap-1 border-b border-line px-4 py-3 last:border-b-0 sm:px-5">
       <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-1">

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { sayError, sayServerText } from './server-text.ts'
+import { sayError, saySentences, sayServerText } from './server-text.ts'
 
 describe('texts of the server in the language of the reader', () => {
   const wording = {
@@ -7,6 +7,7 @@ describe('texts of the server in the language of the reader', () => {
     server: {
       'record.cname_elsewhere': 'Der CNAME zeigt auf {found}.',
       'gate.suppressed': 'Gesperrt seit {since}.',
+      'doctor.reports_late': '{waiting|Bericht wartet|Berichte warten}.',
       'error.CONFLICT': 'Das geht jetzt nicht.',
       'error.NOT_FOUND': 'Das gibt es nicht.',
     },
@@ -29,6 +30,22 @@ describe('texts of the server in the language of the reader', () => {
   it('a time in the zone of the reader', () => {
     const at = { code: 'gate.suppressed', params: { since: '2026-11-02T12:00:00.000Z' } }
     assert.match(sayServerText(wording, 'English', at), /^Gesperrt seit 0?2\.11\.2026/)
+  })
+
+  const sentences: readonly [what: string, codes: readonly string[], said: string][] = [
+    ['of one code', ['doctor.reports_late'], '1.234 Berichte warten.'],
+    ['of several', ['doctor.reports_late', 'doctor.reports_late'], '1.234 Berichte warten. 1.234 Berichte warten.'],
+    ['of one that is not known, in the words of the server', ['doctor.reports_late', 'later.code'], 'English'],
+    ['without a code, in the words of the server', [], 'English'],
+  ]
+  for (const [what, codes, said] of sentences)
+    it(`sentences ${what}`, () => {
+      const translations = codes.map((code) => ({ code, params: { waiting: '1234' } }))
+      assert.strictEqual(saySentences(wording, 'English', translations), said)
+    })
+  it('a count of one has its own word', () => {
+    const one = { code: 'doctor.reports_late', params: { waiting: '1' } }
+    assert.strictEqual(sayServerText(wording, 'English', one), '1 Bericht wartet.')
   })
 
   it('an error by its code; a specific one with what the server says', () => {

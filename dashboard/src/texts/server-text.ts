@@ -17,13 +17,30 @@ export function sayServerText(
   text: string,
   translation: Translation | null | undefined,
 ): string {
-  const sentence = translation === null || translation === undefined ? undefined : server[translation.code]
-  if (sentence === undefined || translation === null || translation === undefined) return text
-  return sentence.replaceAll(/\{(\w+)\}/g, (whole, name: string) => {
+  return sayTranslation({ server, language }, translation) ?? text
+}
+
+/** A text of several sentences: in the language of the reader if it has a text for each, else as the server says it. */
+export function saySentences(wording: Wording, text: string, translations: readonly Translation[]): string {
+  const sentences = translations.map((one) => sayTranslation(wording, one))
+  return sentences.length === 0 || sentences.includes(null) ? text : sentences.join(' ')
+}
+
+/** Null: there is no text for it. */
+function sayTranslation({ server, language }: Wording, translation: Translation | null | undefined): string | null {
+  if (translation === null || translation === undefined) return null
+  const sentence = server[translation.code]
+  if (sentence === undefined) return null
+  return sentence.replaceAll(PLACEHOLDER, (whole, name: string, one?: string, many?: string) => {
     const value = translation.params[name]
-    return value === undefined ? whole : localTime(value, language)
+    if (value === undefined) return whole
+    if (one === undefined || many === undefined) return localTime(value, language)
+    return `${Number(value).toLocaleString(language)} ${Number(value) === 1 ? one : many}`
   })
 }
+
+/** `{name}`; or `{name|one|many}`, a count with its noun. */
+const PLACEHOLDER = /\{(\w+)(?:\|([^{}|]+)\|([^{}|]+))?\}/g
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 

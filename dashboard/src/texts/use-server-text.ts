@@ -1,6 +1,6 @@
 import { useCallback } from 'react'
 import { useLanguage, useTexts } from './language.tsx'
-import { sayServerText, type Translation } from './server-text.ts'
+import { saySentences, sayServerText, type Translation } from './server-text.ts'
 
 /** `(sentence of the server, its code and parameters)`. */
 type SayServerText = (text: string, translation: Translation | null | undefined) => string
@@ -9,4 +9,13 @@ export function useServerText(): SayServerText {
   const { server } = useTexts()
   const { language } = useLanguage()
   return useCallback((text, translation) => sayServerText({ server, language }, text, translation), [server, language])
+}
+
+/** `(text of the server, the codes of its sentences)`. */
+type SaySentences = (text: string, translations: readonly Translation[]) => string
+
+export function useSentences(): SaySentences {
+  const { server } = useTexts()
+  const { language } = useLanguage()
+  return useCallback((text, all) => saySentences({ server, language }, text, all), [server, language])
 }

@@ -1,9 +1,11 @@
 import type { ServerTexts } from '#dashboard/src/texts/en/server.ts'
 import { actions } from './server-actions.ts'
+import { checks } from './server-checks.ts'
 
 /** With the parameters of the server in braces. What a text of a receiver or of an operator says is not translated. */
 export const server: ServerTexts = {
   ...actions,
+  ...checks,
   'record.dkim_published': 'Der DKIM-Schlüssel ist veröffentlicht.',
   'record.txt_missing': 'Es gibt keinen TXT-Eintrag.',
   'record.dkim_not_a_key': 'Es gibt einen TXT-Eintrag, aber er ist kein DKIM-Schlüssel.',
@@ -212,8 +214,7 @@ export const server: ServerTexts = {
   'check.egress sources': 'Ausgangsadressen',
   'check_reason.egress sources': 'Empfänger beurteilen jede sendende Adresse für sich.',
   'check.plain HTTP': 'HTTP ohne TLS',
-  'check_reason.plain HTTP':
-    'Wer auf dem Weg dazwischen sitzt, kann Passwörter und Schlüssel lesen, die ohne TLS übertragen werden.',
+  'check_reason.plain HTTP': 'Passwörter und Schlüssel, die ohne TLS gesendet werden, können unterwegs gelesen werden.',
   'check.public URLs': 'Öffentliche URLs',
   'check_reason.public URLs': 'Dorthin führen die Links zum Öffnen, Klicken und Abmelden aus der Mail an Fremde.',
   'check.web certificate': 'Web-Zertifikat',
