@@ -25,7 +25,7 @@ import { recordRequest } from '#api/http/request-log.ts'
 import { acceptorForRequest, type AcceptedMessages } from '#api/http/request-origin.ts'
 import { endRequestSpan, startRequestSpan } from '#api/http/request-span.ts'
 import { firstPathOf, pathsOf, type AnyRequest, type AnyRoute } from '#api/http/route.ts'
-import { isStrict, STRICT_HEADERS } from '#api/http/unknown-fields.ts'
+import { isStrict, STRICT_HEADERS, wantsTranslations } from '#api/http/preferences.ts'
 import { serveDashboard } from '#api/routes/dashboard.ts'
 import { traceIdOf } from '#src/traces/traceparent.ts'
 
@@ -75,7 +75,7 @@ function refuseOnHostedOrigin(ctx: ApiContext): Koa.Middleware<RequestState> {
       : sendRefusal(
           koa,
           refuse('NOT_FOUND', 'This host serves only hosted mail. Use the address of the API.'),
-          sourceOf(ctx, koa.state),
+          sourceOf(ctx, koa),
         )
 }
 
@@ -194,14 +194,15 @@ async function sendRefusalFor(
   body?: unknown,
 ): Promise<void> {
   const { spec, wantsPage } = koa.state
-  const source = sourceOf(ctx, koa.state)
+  const source = sourceOf(ctx, koa)
   if (spec?.refusalPage === undefined || !wantsPage) return sendRefusal(koa, refusal, source)
   const params = (koa['params'] ?? {}) as Record<string, string>
   sendRefusal(koa, refusal, source, await spec.refusalPage(ctx, refusal, { params, body, headers: koa.req.headers }))
 }
 
-function sourceOf({ config: { publicUrl } }: ApiContext, { requestId, warnings }: RequestState): ErrorSource {
-  return { requestId, publicUrl, warnings }
+function sourceOf({ config }: ApiContext, { req, state }: Koa.ParameterizedContext<RequestState>): ErrorSource {
+  const { requestId, warnings } = state
+  return { requestId, publicUrl: config.publicUrl, warnings, hasTranslations: wantsTranslations(req.headers) }
 }
 
 function wrapRequest(ctx: ApiContext): Koa.Middleware<RequestState> {
@@ -219,7 +220,7 @@ function wrapRequest(ctx: ApiContext): Koa.Middleware<RequestState> {
       // if rendering an error page throws, the page of INTERNAL_ERROR follows, which queries no store
       await next().catch((error: unknown) => sendRefusalFor(ctx, koa, refusalForError(ctx, error, koa.state)))
     } catch (error) {
-      sendRefusal(koa, refusalForError(ctx, error, koa.state), sourceOf(ctx, koa.state))
+      sendRefusal(koa, refusalForError(ctx, error, koa.state), sourceOf(ctx, koa))
     }
     if (isLarge(koa)) await compressResponse(koa)
     if (koa.state.span !== null) endRequestSpan(koa.state.span, koa.status)
@@ -282,7 +283,7 @@ function refuseUnmatched(
   const open = new Set<string | RegExp>(routes.filter((spec) => spec.allowsCrossOrigin === true).flatMap(pathsOf))
   return (koa) => {
     const layers = koa.matched ?? []
-    const source = sourceOf(ctx, koa.state)
+    const source = sourceOf(ctx, koa)
     if (layers.length === 0) return serveUnknownPath(koa, source)
     const allow = [...new Set(layers.flatMap(({ methods }) => methods)), ...IMPLICIT_METHODS].join(', ')
     koa.res.setHeader('Allow', allow)

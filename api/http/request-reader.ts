@@ -13,7 +13,8 @@ import type { BodyReader } from './body-reader.ts'
 import { readForm, readMultipart, type FormResult } from './form.ts'
 import { readJson, type JsonResult } from './json.ts'
 import type { AnyRoute, BodyKind } from './route.ts'
-import { findUnknownFields, isStrict } from './unknown-fields.ts'
+import { isStrict } from './preferences.ts'
+import { findUnknownFields } from './unknown-fields.ts'
 import { oneOfText } from '#src/platform/choice-text.ts'
 
 export interface RequestInputs {

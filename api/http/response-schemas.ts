@@ -79,6 +79,10 @@ export const errorBody = z
       .meta({ description: 'on RATE_LIMITED: which limit is reached' }),
     findings: z.array(finding).optional().meta({ description: 'on a CONFLICT of a campaign: why it cannot be sent' }),
     details: z.array(detail).optional().meta({ description: 'on a VALIDATION_ERROR' }),
+    detail_translations: z
+      .array(translation.nullable())
+      .optional()
+      .meta({ description: 'with Prefer: translations: of the details, in their order; null: there is none' }),
     doc_url: z.url().meta({ description: 'where this error is explained' }),
     request_id: z
       .string()

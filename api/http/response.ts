@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream'
 import type Koa from 'koa'
 import { ERRORS, type Detail, type Refusal } from '#src/platform/errors.ts'
+import { findFieldTranslation } from '#src/platform/field-texts.ts'
 import { detachResponse } from './detached-response.ts'
 import type { ApiResponse } from './route.ts'
 
@@ -47,6 +48,8 @@ export interface ErrorSource {
   readonly publicUrl: string
   /** Unknown fields of the request. */
   readonly warnings?: readonly Detail[]
+  /** The client asks for the codes of the details. */
+  readonly hasTranslations?: boolean
 }
 
 /** The page that explains every code. */
@@ -63,7 +66,7 @@ export function sendRefusal(koa: Koa.Context, refusal: Refusal, source: ErrorSou
 /** The body of every error. */
 export function refusalBody(
   refusal: Refusal,
-  { requestId, publicUrl, warnings = [] }: ErrorSource,
+  { requestId, publicUrl, warnings = [], hasTranslations = false }: ErrorSource,
 ): Record<string, unknown> {
   const { error, message, reason, findings, details } = refusal
   return {
@@ -73,6 +76,9 @@ export function refusalBody(
     ...(reason === undefined ? {} : { reason }),
     ...(findings === undefined ? {} : { findings }),
     ...(details === undefined ? {} : { details }),
+    ...(details === undefined || !hasTranslations
+      ? {}
+      : { detail_translations: details.map(({ message: sentence }) => findFieldTranslation(sentence)) }),
     doc_url: `${publicUrl.replace(/\/+$/, '')}${ERROR_DOCS_PATH}#${error}`,
     request_id: requestId,
     ...(warnings.length === 0 ? {} : { warnings }),

@@ -1,6 +1,6 @@
 import { assert } from 'chai'
 import { ROUTES } from '#api/table.ts'
-import { findUnknownFields, isStrict } from './unknown-fields.ts'
+import { findUnknownFields } from './unknown-fields.ts'
 
 const bodyOf = (route: string): Parameters<typeof findUnknownFields>[0] => {
   const schema = ROUTES.find(({ name }) => name === route)?.body
@@ -76,19 +76,4 @@ describe('unknown fields', () => {
       for (const schema of [body, query])
         if (schema !== undefined) assert.ok(findUnknownFields(schema, { '\u0000': [{}] }).length <= 1, name)
   })
-})
-
-describe('Prefer: handling=strict', () => {
-  const CASES: readonly (readonly [prefer: string | undefined, expected: boolean])[] = [
-    [undefined, false],
-    ['', false],
-    ['handling=strict', true],
-    ['Handling="strict"', true],
-    ['respond-async, handling=strict; x=y', true],
-    ['handling=lenient', false],
-    ['nothandling=strict', false],
-  ]
-  for (const [prefer, expected] of CASES)
-    it(`${String(prefer)}: ${expected}`, () =>
-      assert.strictEqual(isStrict(prefer === undefined ? {} : { prefer }), expected))
 })

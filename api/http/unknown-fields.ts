@@ -4,7 +4,6 @@
  * handling=strict` (RFC 7240 §4.4) gets an error instead. Objects whose keys are free (`metadata`, `params`) and values
  * of another type than expected have no unknown fields. Bounded: a hostile request gets few, short warnings.
  */
-import type { IncomingHttpHeaders } from 'node:http'
 import type { ZodType } from 'zod'
 import type { Detail } from '#src/platform/errors.ts'
 import { nearestName } from '#src/platform/nearest-name.ts'
@@ -30,16 +29,6 @@ export function findUnknownFields(schema: ZodType, value: unknown): Detail[] {
   collect(treeOf(schema), value, '', found)
   return found
 }
-
-/** Whether the client wants an error for an unknown field. */
-export function isStrict({ prefer }: IncomingHttpHeaders): boolean {
-  return String(prefer ?? '')
-    .split(',')
-    .some((preference) => /^\s*handling\s*=\s*"?strict"?\s*(?:;|$)/i.test(preference))
-}
-
-/** The response header that says that `Prefer` was honoured. */
-export const STRICT_HEADERS = { 'Preference-Applied': 'handling=strict' }
 
 function collect(tree: FieldTree, value: unknown, path: string, found: Detail[]): void {
   if (typeof value !== 'object' || value === null || found.length >= MAX_WARNINGS) return

@@ -16,6 +16,7 @@ import { NOTICE_KINDS } from '#src/operator/notices.ts'
 import { PLACEHOLDER } from '#src/platform/coded-text.ts'
 import { FINDING_TEXTS as PART_TEXTS } from '#src/platform/finding-text.ts'
 import { REDIS_TEXTS } from '#src/stores/redis-suitability.ts'
+import { FIELD_TEXTS } from '#src/platform/field-texts.ts'
 import { ERRORS } from '#src/platform/errors.ts'
 
 const AREAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -32,6 +33,7 @@ const AREAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   source_check: SOURCE_CHECK_TEXTS,
   live_check: LIVE_CHECK_TEXTS,
   notice_kind: NOTICE_KINDS,
+  field: FIELD_TEXTS,
 }
 /** Of requests that got no answer, or one without a code. */
 const ERRORS_OF_DASHBOARD = ['UNREACHABLE', 'UNKNOWN']

@@ -168,4 +168,16 @@ describe('specification: errors', () => {
       if (status === 429) assert.ok(Number(answer.headers.get('retry-after')) > 0)
     })
   }
+
+  it('Prefer: translations adds the code of each detail, and changes nothing else', async () => {
+    const ask = (headers?: Record<string, string>): Promise<TestResponse> =>
+      context.api.call('POST', '/send-email/instant', {
+        body: { from: `me@${context.api.domain}`, to: 'nobody', subject: 's', body: 'x' },
+        ...(headers === undefined ? {} : { headers }),
+      })
+    const usual = (await ask()).body
+    const { detail_translations: translations, ...same } = (await ask({ Prefer: 'translations' })).body
+    assert.deepEqual(translations as unknown, [{ code: 'field.address_without_at', params: {} }])
+    assert.deepEqual({ ...same, request_id: '' } as unknown, { ...usual, request_id: '' } as unknown)
+  })
 })

@@ -30,12 +30,33 @@ export interface FieldProblem {
   readonly message: string
 }
 
-type SayError = (code: string, message: string) => string
-let sayError: SayError = (_, message) => message
+type DetailTranslation = NonNullable<ErrorBody['detail_translations']>[number]
+
+export interface ErrorLanguage {
+  readonly sayError: (code: string, message: string) => string
+  /** A sentence about a field. */
+  readonly sayDetail: (message: string, translation: DetailTranslation | undefined) => string
+}
+
+let language: ErrorLanguage = { sayError: (_, message) => message, sayDetail: (message) => message }
 
 /** How errors are said from now on: the shell sets it to the language of the reader. */
-export function setErrorLanguage(say: SayError): void {
-  sayError = say
+export function setErrorLanguage(given: ErrorLanguage): void {
+  language = given
+}
+
+function sayDetails({ details = [], detail_translations: translations = [] }: Partial<ErrorBody>): FieldProblem[] {
+  return details.map(({ path, message }, i) => ({ path, message: language.sayDetail(message, translations[i]) }))
+}
+
+/** The message of an invalid request is its first detail. */
+function messageOf(
+  { message }: Partial<ErrorBody>,
+  [said]: readonly FieldProblem[],
+  [first]: readonly FieldProblem[],
+): string | undefined {
+  if (said === undefined || said.message === first?.message) return message
+  return said.path === '' ? said.message : `${said.path}: ${said.message}`
 }
 
 /** Every answer of the API that is not a success, and every request that got no answer (status 0). */
@@ -50,11 +71,13 @@ export class ApiError extends Error {
 
   constructor(status: number, answer: Partial<ErrorBody>, headers = new Headers()) {
     const code = status === 0 ? 'UNREACHABLE' : (answer.error ?? 'UNKNOWN')
-    super(sayError(code, answer.message ?? `The server answered with status ${status}.`))
+    const details = sayDetails(answer)
+    const message = messageOf(answer, details, answer.details ?? [])
+    super(language.sayError(code, message ?? `The server answered with status ${status}.`))
     this.name = 'ApiError'
     this.status = status
     this.code = code
-    this.details = answer.details ?? []
+    this.details = details
     const seconds = Number(headers.get('retry-after') ?? Number.NaN)
     this.retryAfter = Number.isFinite(seconds) ? seconds : null
     this.requestId = headers.get('x-request-id')
@@ -96,7 +119,7 @@ async function request<Input, Output>(
 ): Promise<Response> {
   const { params = {}, query = {}, body } = input as RequestInput
   const isJson = body !== undefined && !(body instanceof Blob) && typeof body !== 'string'
-  const headers: Record<string, string> = { Accept: 'application/json' }
+  const headers: Record<string, string> = { Accept: 'application/json', Prefer: 'translations' }
   if (scope === 'workspace' && workspaceId !== null) headers['X-Workspace'] = workspaceId
   if (idempotencyKey !== undefined) headers['Idempotency-Key'] = idempotencyKey
   if (body !== undefined) headers['Content-Type'] = isJson ? 'application/json' : 'text/csv'

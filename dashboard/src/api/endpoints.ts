@@ -4135,6 +4135,8 @@ export type ErrorBody = {
     /** what is wrong with the field */
     readonly message: string
   }[]
+  /** with Prefer: translations: of the details, in their order; null: there is none */
+  readonly detail_translations?: readonly (Translation | null)[]
   /** where this error is explained */
   readonly doc_url: string
   /** the X-Request-Id of the response; quote it when you report a problem */

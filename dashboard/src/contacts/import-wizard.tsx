@@ -9,6 +9,7 @@ import { importContacts } from '#dashboard/src/api/endpoints.ts'
 import { useAction } from '#dashboard/src/api/queries.ts'
 import { useCan } from '#dashboard/src/session/session.tsx'
 import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
+import { describeProblem } from '#dashboard/src/shared/form-errors.ts'
 import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
@@ -124,10 +125,8 @@ export function ImportWizard(): ReactNode {
 function UploadError({ error }: { readonly error: ApiError }): ReactNode {
   return (
     <Callout tone="danger" title={error.message}>
-      {error.details.map(({ path, message }) => (
-        <p key={path}>
-          {path} {message}
-        </p>
+      {error.details.map((problem) => (
+        <p key={problem.path}>{describeProblem(problem)}</p>
       ))}
     </Callout>
   )

@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react'
 import type { ApiError } from '#dashboard/src/api/endpoint.ts'
 import { ErrorState } from '#dashboard/src/ui/error-state.tsx'
+import { describeProblem } from './form-errors.ts'
 
 interface FailedQueryProps {
   readonly query: {
@@ -20,7 +21,7 @@ export function FailedQuery({ query, title }: FailedQueryProps): ReactNode {
   return (
     <ErrorState
       title={title}
-      text={[error.message, ...error.details.map(({ path, message }) => `${path} ${message}`)].join(' ')}
+      text={[error.message, ...error.details.map(describeProblem)].join(' ')}
       requestId={error.requestId ?? undefined}
       onRetry={isFinal ? undefined : () => void query.refetch()}
       isRetrying={query.isFetching}

@@ -14,7 +14,7 @@ export function formErrors(error: Pick<ApiError, 'details' | 'message'> | null, 
   const details = error?.details ?? []
   const isIn = (path: string, field: string): boolean => path === field || path.startsWith(`${field}.`)
   const unshown = details.filter(({ path }) => !fields.some((field) => isIn(path, field)))
-  const rest = details.length === 0 ? (error?.message ?? null) : unshown.map(describe).join(' ')
+  const rest = details.length === 0 ? (error?.message ?? null) : unshown.map(describeProblem).join(' ')
   return {
     of: (field) => {
       const texts = details.filter(({ path }) => isIn(path, field)).map(({ message }) => toSentence(message))
@@ -24,8 +24,14 @@ export function formErrors(error: Pick<ApiError, 'details' | 'message'> | null, 
   }
 }
 
-function describe({ path, message }: { readonly path: string; readonly message: string }): string {
-  return toSentence(path === '' ? message : `${path} ${message}`)
+/** A problem with the name of its field. */
+export function describeProblem({ path, message }: { readonly path: string; readonly message: string }): string {
+  return path === '' || /^\p{Lu}/u.test(message) ? joinPath(path, message) : toSentence(`${path} ${message}`)
+}
+
+/** A whole sentence stands after a colon; others go on after the name of the field. */
+function joinPath(path: string, sentence: string): string {
+  return toSentence(path === '' ? sentence : `${path}: ${sentence}`)
 }
 
 function toSentence(text: string): string {

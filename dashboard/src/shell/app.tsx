@@ -4,8 +4,8 @@ import { RouterProvider, type AnyRouter } from '@tanstack/react-router'
 import { useEffect, useState, type ReactNode } from 'react'
 import { setErrorLanguage } from '#dashboard/src/api/endpoint.ts'
 import { ActionErrorContext, createQueryClient } from '#dashboard/src/api/queries.ts'
-import { LanguageProvider, useTexts } from '#dashboard/src/texts/language.tsx'
-import { sayError } from '#dashboard/src/texts/server-text.ts'
+import { LanguageProvider, useLanguage, useTexts } from '#dashboard/src/texts/language.tsx'
+import { sayError, sayServerText } from '#dashboard/src/texts/server-text.ts'
 import { ErrorState } from '#dashboard/src/ui/error-state.tsx'
 import { ToastProvider, useToast } from '#dashboard/src/ui/toast.tsx'
 import { LinkBehaviour } from '#dashboard/src/ui/ui-link.tsx'
@@ -27,7 +27,15 @@ export function App({ router }: { readonly router: AnyRouter }): ReactNode {
 
 function Services({ router, children }: { readonly router: AnyRouter; readonly children: ReactNode }): ReactNode {
   const { shell, ui, server } = useTexts()
-  useEffect(() => setErrorLanguage((code, message) => sayError(server, code, message)), [server])
+  const { language } = useLanguage()
+  useEffect(
+    () =>
+      setErrorLanguage({
+        sayError: (code, message) => sayError(server, code, message),
+        sayDetail: (message, translation) => sayServerText({ server, language }, message, translation),
+      }),
+    [server, language],
+  )
   return (
     <UiTexts value={ui}>
       <LinkBehaviour value={(href) => router.history.push(href)}>

@@ -1,11 +1,13 @@
 import type { ServerTexts } from '#dashboard/src/texts/en/server.ts'
 import { actions } from './server-actions.ts'
 import { checks } from './server-checks.ts'
+import { fields } from './server-fields.ts'
 
 /** With the parameters of the server in braces. What a text of a receiver or of an operator says is not translated. */
 export const server: ServerTexts = {
   ...actions,
   ...checks,
+  ...fields,
   'record.dkim_published': 'Der DKIM-Schlüssel ist veröffentlicht.',
   'record.txt_missing': 'Es gibt keinen TXT-Eintrag.',
   'record.dkim_not_a_key': 'Es gibt einen TXT-Eintrag, aber er ist kein DKIM-Schlüssel.',
