@@ -6,11 +6,12 @@ import { z } from 'zod'
 import { refuse } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import { acknowledgeNotices, listNotices, NOTICE_KIND_NAMES, type OperatorNotice } from '#src/operator/notices.ts'
+import { findNoticeTranslation } from '#src/operator/notice-texts.ts'
 import { openPage } from '#api/http/list-cursor.ts'
 import { nextCursor, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { envelope, nextCursorField, timestamp, plainResponse } from '#api/http/response-schemas.ts'
+import { envelope, nextCursorField, timestamp, plainResponse, translation } from '#api/http/response-schemas.ts'
 import { countText } from '#src/platform/plural.ts'
 import { operatorName } from './admin-queue.ts'
 
@@ -20,6 +21,7 @@ const noticeSchema = z
     kind: z.enum(NOTICE_KIND_NAMES),
     subject: z.string(),
     text: z.string(),
+    text_translation: translation.nullable().meta({ description: 'of the text; null: there is none' }),
     count: z.int().min(1).meta({ description: 'how often it happened' }),
     first_seen: timestamp,
     last_seen: timestamp,
@@ -67,6 +69,7 @@ function present({
     kind,
     subject,
     text,
+    text_translation: findNoticeTranslation(text),
     count,
     first_seen: firstSeen.toISOString(),
     last_seen: lastSeen.toISOString(),

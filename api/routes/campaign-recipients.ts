@@ -14,6 +14,7 @@ import {
   type LedgerRow,
 } from '#src/campaigns/recipient-list.ts'
 import { findCampaign } from '#src/campaigns/store.ts'
+import { findReasonTranslation } from '#src/messages/reason-texts.ts'
 import { invalid } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
 import type { ApiContext } from '#api/http/context.ts'
@@ -21,7 +22,7 @@ import { openPage } from '#api/http/list-cursor.ts'
 import { nextCursor, paging } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { envelope, nextCursorField, timestamp } from '#api/http/response-schemas.ts'
+import { envelope, nextCursorField, timestamp, translation } from '#api/http/response-schemas.ts'
 import { countText } from '#src/platform/plural.ts'
 import { ACCESS, byId, NO_CAMPAIGN } from './campaign-view.ts'
 
@@ -32,6 +33,7 @@ const recipientSchema = z.object({
   email: z.string(),
   state: z.enum(LEDGER_STATES),
   reason: nullableText,
+  reason_translation: translation.nullable().meta({ description: 'of the reason; null: there is none' }),
   bounce_type: z.enum(['hard', 'soft']).nullable(),
   variant: z.enum(['a', 'b']).nullable(),
   email_id: nullableText,
@@ -118,5 +120,6 @@ async function campaignExists(ctx: ApiContext, workspaceId: string, id: string):
 function presentRecipient(row: LedgerRow): Record<string, unknown> {
   const { message_id: messageId, ...fields } = row
   const times = Object.fromEntries(TIME_COLUMNS.map((name) => [name, row[name]?.toISOString() ?? null]))
-  return { ...fields, ...times, email_id: toEmailId(messageId) }
+  const ofReason = row.reason === null ? null : findReasonTranslation(row.reason)
+  return { ...fields, reason_translation: ofReason, ...times, email_id: toEmailId(messageId) }
 }

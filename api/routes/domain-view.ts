@@ -5,10 +5,13 @@
 import { z } from 'zod'
 import type { Config } from '#config/load.ts'
 import { REGION_NAMES, type Region } from '#config/regions.ts'
+import { findBimiTranslation } from '#src/domains/bimi-texts.ts'
 import { BIMI_SUBJECTS } from '#src/domains/bimi-check.ts'
 import type { Domain } from '#src/domains/domains.ts'
 import { isUsed, type RecordCheck } from '#src/domains/inspect-records.ts'
-import { findTranslation } from '#src/platform/coded-text.ts'
+import { findTranslation, type Sentence } from '#src/platform/coded-text.ts'
+import { aboutSentence, type FindingText, joinSaid, type Said } from '#src/platform/finding-text.ts'
+import { domainStatusText } from '#src/domains/record-texts.ts'
 import { recommendationsOf } from '#src/domains/recommendations.ts'
 import { domainRecords, serviceHostsOf, removableRecords, trackingNameOf } from '#src/domains/records.ts'
 import { DOMAIN_STATES, type DomainStatus } from '#src/domains/domain-status.ts'
@@ -70,6 +73,8 @@ const bimiSchema = z
         status: recordStatus.meta({ description: 'unknown: it could not be checked' }),
         message: z.string().meta({ description: 'what the last check found' }),
         next: z.string().nullable().meta({ description: 'what to do; null: nothing' }),
+        message_translation: translation.nullable().meta({ description: 'of the message; null: there is none' }),
+        next_translation: translation.nullable().meta({ description: 'of what to do; null: there is none' }),
       }),
     ),
   })
@@ -162,7 +167,11 @@ function presentBimi({ bimi, checks }: Domain): object {
     logo_url: bimi?.logoUrl ?? null,
     certificate_url: bimi?.certificateUrl ?? null,
     status: check?.status ?? 'pending',
-    findings: check?.findings ?? [],
+    findings: (check?.findings ?? []).map((one) => ({
+      ...one,
+      message_translation: findBimiTranslation(one.message),
+      next_translation: one.next === null ? null : findBimiTranslation(one.next),
+    })),
   }
 }
 
@@ -221,22 +230,25 @@ export function presentChecks(found: readonly RecordCheck[]): Record<string, unk
   )
 }
 
-export function explainStatus(one: Domain): string {
+export function explainStatus(one: Domain): FindingText {
   const { domain, status, missingSince, checks } = one
-  const problem = checks === null ? 'Its DNS records have not been checked yet.' : problemOf(checks)
+  const problem = checks === null ? domainStatusText('unchecked') : problemOf(checks)
   if (status === 'verified' && missingSince === null)
-    return [`${domain} is verified.`, ...recommendationsOf(one).map(({ text }) => text)].join(' ')
-  if (status === 'verified')
-    return `${domain} is verified, but its DKIM record was not found in the last check. ${problem}`
-  if (status === 'degraded')
-    return `${domain} has lost its DKIM record; it can send for 24 hours after the loss. ${problem}`
-  return `${domain} is not verified. ${problem}`
+    return joinSaid([domainStatusText('verified', { domain }), ...recommendationsOf(one).map(toSaid)], ' ')
+  const said = status === 'verified' ? 'verified_missing' : status === 'degraded' ? 'degraded' : 'not_verified'
+  return joinSaid([domainStatusText(said, { domain }), problem], ' ')
 }
 
 /** The first failing record. If all records are correct and the domain is not verified, another workspace owns it. */
-function problemOf(checks: readonly RecordCheck[]): string {
+function problemOf(checks: readonly RecordCheck[]): Said {
   const failing = checks.find((one) => one.isRequired && one.status !== 'ok')
-  return failing?.message ?? 'Its records are correct, but another workspace has verified this domain.'
+  if (failing === undefined) return domainStatusText('taken')
+  const { message, translation: ofMessage } = failing
+  return { text: message, sentences: ofMessage === undefined ? [] : [aboutSentence(failing.name), ofMessage] }
+}
+
+function toSaid({ text, code, params = {} }: Sentence): FindingText {
+  return { text, sentences: code === undefined ? [] : [{ code, params }] }
 }
 
 function isoOf(date: Date | null): string | null {

@@ -19,7 +19,7 @@ import { openPage } from '#api/http/list-cursor.ts'
 import { nextCursor, paging, wholeLimit } from '#api/http/paging.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
-import { envelope, nextCursorField, timestamp, plainResponse, warned } from '#api/http/response-schemas.ts'
+import { envelope, nextCursorField, timestamp, plainResponse, translation, warned } from '#api/http/response-schemas.ts'
 import { setBimi } from './domain-bimi.ts'
 import { createDomainKey } from './domain-keys.ts'
 import { checksSchema, domainSchema, explainStatus, NO_DOMAIN, presentChecks, presentDomain } from './domain-view.ts'
@@ -147,7 +147,7 @@ const status = route({
   handle: async (ctx, { caller, params }) => {
     const domain = await findOwnDomain(ctx, caller.workspaceId, params.domainID)
     if (domain === null) return NO_DOMAIN
-    return { body: { success: true, message: explainStatus(domain), data: presentDomain(domain, ctx.config) } }
+    return { body: { success: true, message: explainStatus(domain).text, data: presentDomain(domain, ctx.config) } }
   },
 })
 
@@ -167,6 +167,9 @@ const verify = route({
       verification_status: z.string(),
       mail_from_status: z.string(),
       message: z.string(),
+      message_translations: z
+        .array(translation)
+        .meta({ description: 'of the sentences of the message, in their order; empty: there are none' }),
       verified_at: timestamp.nullable(),
       checks: checksSchema,
     }),
@@ -260,7 +263,7 @@ function findOwnDomain(ctx: ApiContext, workspaceId: string, id: string): Promis
 }
 
 function presentVerification(domain: Domain): ApiResponse {
-  const message = explainStatus(domain)
+  const { text: message, sentences } = explainStatus(domain)
   const data = {
     id: domain.id,
     domain: domain.domain,
@@ -268,6 +271,7 @@ function presentVerification(domain: Domain): ApiResponse {
     verification_status: domain.status,
     mail_from_status: domain.mailFromStatus,
     message,
+    message_translations: sentences,
     verified_at: domain.verifiedAt?.toISOString() ?? null,
     checks: presentChecks(domain.checks ?? []),
   }

@@ -29,6 +29,7 @@ const gateSchema = z.object({
   says: z.string(),
   translation: translation.meta({ description: 'of `says`' }),
   rule: nullableText,
+  rule_translations: z.array(translation).meta({ description: 'of the sentences of the rule; empty: there are none' }),
   until: nullableTime,
 })
 const recipientSchema = holdFields.extend({
@@ -83,6 +84,10 @@ function presentRecipient(explained: ExplainedRecipient): Record<string, unknown
     ...presentHold(explained),
     tries,
     next_try_at: nextTryAt?.toISOString() ?? null,
-    gates: explained.gates.map((one) => ({ ...one, until: one.until?.toISOString() ?? null })),
+    gates: explained.gates.map(({ ruleTranslations, ...one }) => ({
+      ...one,
+      rule_translations: ruleTranslations,
+      until: one.until?.toISOString() ?? null,
+    })),
   }
 }

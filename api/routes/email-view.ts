@@ -6,11 +6,12 @@
 import { z } from 'zod'
 import type { AttemptView, EventView, MessageView, RecipientView } from '#src/messages/read.ts'
 import type { FoundMessage } from '#src/messages/search.ts'
+import { findReasonTranslation } from '#src/messages/reason-texts.ts'
 import { STATES } from '#src/messages/state.ts'
 import { STATUSES } from '#src/messages/status.ts'
 import { TIER_NAMES, TIERS } from '#src/queue/tiers.ts'
 import { eventName } from '#src/events/reported-event.ts'
-import { timestamp, warned } from '#api/http/response-schemas.ts'
+import { timestamp, translation, warned } from '#api/http/response-schemas.ts'
 import { formatIds } from '#api/sending/send.ts'
 import { namedTags, namedTagsSchema } from '#api/sending/tags.ts'
 
@@ -66,6 +67,7 @@ const recipientSchema = z.object({
   state,
   status: state,
   reason: nullableText,
+  reason_translation: translation.nullable().meta({ description: 'of the reason; null: there is none' }),
   tries: count,
   next_try_at: nullableTime,
   updated_at: timestamp,
@@ -196,6 +198,7 @@ function presentRecipient(recipient: RecipientView): Record<string, unknown> {
     state: recipient.state,
     status: recipient.state,
     reason: recipient.reason,
+    reason_translation: recipient.reason === null ? null : findReasonTranslation(recipient.reason),
     tries: recipient.tries,
     next_try_at: recipient.nextTryAt?.toISOString() ?? null,
     updated_at: recipient.updatedAt.toISOString(),

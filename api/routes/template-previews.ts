@@ -14,12 +14,13 @@ import {
   reviewTemplate,
 } from '#src/templates/preview.ts'
 import { REVIEW_RULES } from '#src/templates/review-rules.ts'
+import { findReviewTranslation } from '#src/templates/review-texts.ts'
 import { authoredFields } from '#src/templates/store.ts'
 import { limitCompiling } from '#api/http/compile-limit.ts'
 import { isRefusal } from '#api/http/response.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { route, type ApiResponse, type AnyRoute, type ApiRequest } from '#api/http/route.ts'
-import { envelope } from '#api/http/response-schemas.ts'
+import { envelope, translation } from '#api/http/response-schemas.ts'
 import { bindSender } from '#api/sending/session-sender.ts'
 import { queuedResponse } from '#api/sending/response-schemas.ts'
 import type { SendBody } from '#api/sending/body.ts'
@@ -115,6 +116,7 @@ const findingSchema = z.object({
   part: z.string().nullable().meta({ description: 'subject, body, text, or `partial <name>`' }),
   line: z.int().min(1).nullable(),
   message: z.string(),
+  translation: translation.nullable().meta({ description: 'of the message; null: there is none' }),
 })
 const check = route({
   name: 'check-template',
@@ -144,7 +146,7 @@ const check = route({
     const { findings, text, size } = reviewed.review
     const has = (level: string): boolean => findings.some((one) => one.level === level)
     const data = {
-      findings,
+      findings: findings.map((one) => ({ ...one, translation: findReviewTranslation(one.message) })),
       may_be_sent: !has('error'),
       may_be_campaign: !has('error') && !has('campaign'),
       text,

@@ -105,7 +105,7 @@ function toJson({ message, recipients }: Explanation): object {
       holds: says,
       held_by: heldBy,
       until,
-      gates,
+      gates: gates.map(({ ruleTranslations, ...gate }) => ({ ...gate, rule_translations: ruleTranslations })),
       tries: recipient.tries,
       attempts: recipient.attempts.map((attempt) => ({
         attempt: attempt.attempt,

@@ -2386,6 +2386,10 @@ export type DomainBimi = {
     readonly message: string
     /** what to do; null: nothing */
     readonly next: string | null
+    /** of the message; null: there is none */
+    readonly message_translation: Translation | null
+    /** of what to do; null: there is none */
+    readonly next_translation: Translation | null
   })[]
 }
 
@@ -2703,6 +2707,8 @@ export type Email = {
         | "cancelled"
       /** why, in words */
       readonly reason: string | null
+      /** of the reason; null: there is none */
+      readonly reason_translation: Translation | null
       /** how many attempts were made */
       readonly tries: number
       /** when the next attempt is due; null if none is */
@@ -3155,6 +3161,8 @@ export type EmailExplanation = {
         readonly translation: Translation
         /** the rule that decided */
         readonly rule: string | null
+        /** of the sentences of the rule; empty: there are none */
+        readonly rule_translations: readonly Translation[]
         /** until when it is held; null if that is not known */
         readonly until: string | null
       })[]
@@ -4730,6 +4738,8 @@ export type ListCampaignRecipientsAnswer = {
         | "cancelled"
       /** why, in words */
       readonly reason: string | null
+      /** of the reason; null: there is none */
+      readonly reason_translation: Translation | null
       /** hard: the address does not work; soft: any other bounce; null without a bounce */
       readonly bounce_type: "hard" | "soft" | null
       /** the variant of the A/B test; null without one */
@@ -6921,6 +6931,8 @@ export type TemplateCheck = {
       readonly line: number | null
       /** what was found, and what to do */
       readonly message: string
+      /** of the message; null: there is none */
+      readonly translation: Translation | null
     })[]
     /** whether messages can be sent with it */
     readonly may_be_sent: boolean
@@ -7478,6 +7490,8 @@ export type VerifyDomainAnswer = {
     readonly mail_from_status: string
     /** the result in words, for people */
     readonly message: string
+    /** of the sentences of the message, in their order; empty: there are none */
+    readonly message_translations: readonly Translation[]
     /** when the domain was verified; null until then */
     readonly verified_at: string | null
     /** the checks by purpose of the records */

@@ -62,6 +62,18 @@ export const RECORD_TEXTS = {
 
 export const recordText = textsOf('record', RECORD_TEXTS)
 
+/** The state of a domain after a check. */
+export const DOMAIN_STATUS_TEXTS = {
+  unchecked: 'Its DNS records have not been checked yet.',
+  verified: '{domain} is verified.',
+  verified_missing: '{domain} is verified, but its DKIM record was not found in the last check.',
+  degraded: '{domain} has lost its DKIM record; it can send for 24 hours after the loss.',
+  not_verified: '{domain} is not verified.',
+  taken: 'Its records are correct, but another workspace has verified this domain.',
+} as const
+
+export const domainStatusText = textsOf('domain_status', DOMAIN_STATUS_TEXTS)
+
 /** What would make a verified domain better. */
 export const RECOMMENDATION_TEXTS = {
   mail_from:

@@ -44,6 +44,31 @@ export const GATE_TEXTS = {
 
 export const gateText = textsOf('gate', GATE_TEXTS)
 
+/** The rule by which a gate holds a recipient or lets it pass. */
+export const GATE_RULE_TEXTS = {
+  schedule: 'scheduled_at {at}, time zone {zone}',
+  suppression: '{kind}: {cause}',
+  no_quota: 'plan {plan}: no quota',
+  quota: 'plan {plan}: {quota|recipient|recipients} a month, {used} used',
+  tiers: 'strict priority of tiers at each site',
+  tiers_of: 'strict priority of tiers at each site; this is {tier}',
+  each_source: 'the limits of a receiver apply to each source separately',
+  connections: '{count|connection|connections} at once to {receiver}',
+  connections_from: '{count|connection|connections} at once to {receiver} from {source}',
+  suspended: 'suspended since {since}, until it is resumed',
+  complete: 'a live installation must be complete before campaigns go out',
+  shaping: 'rule {rule} of the shaping file',
+  circuit_breaker: 'circuit breaker: open after {failures|failure|failures} in a row',
+  unknown_sent: 'tier {tier}: {seconds} s after a connection lost after the final dot, then assumed to be sent',
+  unknown_again: 'tier {tier}: {seconds} s after a connection lost after the final dot, then sent again',
+  backoff: 'tier {tier}: {used} of {attempts|attempt|attempts} used, backoff {waits} s',
+  backoff_scaled: 'tier {tier}: {used} of {attempts|attempt|attempts} used, backoff {waits} s, times {scale}',
+  dns: 'a DNS failure is temporary: the lookup is retried and does not count as an attempt',
+  egress: 'a source that is paused, gone or at its daily limit sends nothing; this does not count as an attempt',
+} as const
+
+export const gateRuleText = textsOf('gate_rule', GATE_RULE_TEXTS)
+
 export const PROGRESS_TEXTS = {
   not_due: 'it is not due yet',
   redis_unavailable: 'it is due; where it waits is not known, because Redis is unavailable',

@@ -11,14 +11,14 @@ import { HELD_BACK_PREFIX } from '#src/queue/held-back.ts'
 import type { QueuePosition, SiteState } from '#src/queue/site-state.ts'
 import { RATE_PAUSE_PREFIX, type Suspension } from '#src/queue/suspensions.ts'
 import { tierRow, type Tier } from '#src/queue/tiers.ts'
-import { ANY_SOURCE, WILDCARD, fromText } from '#src/shaping/throttle-key.ts'
+import { WILDCARD, fromText } from '#src/shaping/throttle-key.ts'
 import type { ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import type { Suppression } from '#src/suppression/list.ts'
 import type { MessageView, RecipientView } from './read.ts'
 import { isWaiting, STATES } from './state.ts'
-import { countText } from '#src/platform/plural.ts'
 import { translationOf, type CodedText, type Translation } from '#src/platform/coded-text.ts'
-import { gateText } from './gate-texts.ts'
+import { type FindingText, joinSaid } from '#src/platform/finding-text.ts'
+import { gateRuleText, gateText } from './gate-texts.ts'
 
 export interface Gate {
   readonly gate: GateName
@@ -27,6 +27,8 @@ export interface Gate {
   readonly says: string
   readonly translation: Translation
   readonly rule: string | null
+  /** Of the sentences of the rule; empty: a text of somebody else, or none. */
+  readonly ruleTranslations: readonly Translation[]
   readonly until: Date | null
 }
 
@@ -54,15 +56,20 @@ export interface QuotaUsage {
   readonly periodEndsAt: Date
 }
 
-type GateResult = Omit<Gate, 'gate' | 'rule' | 'until'> & Partial<Pick<Gate, 'rule' | 'until'>>
+type GateResult = Omit<Gate, 'gate' | 'until'> & Partial<Pick<Gate, 'until'>>
+type Rule = string | CodedText | FindingText | null
 
-const open = (text: CodedText, rule: string | null = null): GateResult => ({
-  holds: false,
-  says: text.text,
-  translation: translationOf(text),
-  rule,
-})
-const held = (text: CodedText, rule: string | null, until: Date | null = null): GateResult => ({
+const open = (text: CodedText, rule: Rule = null): GateResult => {
+  const { text: said, sentences } = joinSaid(rule === null ? [] : [rule])
+  return {
+    holds: false,
+    says: text.text,
+    translation: translationOf(text),
+    rule: rule === null ? null : said,
+    ruleTranslations: sentences,
+  }
+}
+const held = (text: CodedText, rule: Rule, until: Date | null = null): GateResult => ({
   ...open(text, rule),
   holds: true,
   until,
@@ -91,7 +98,6 @@ export function evaluateGates(facts: GateFacts): Gate[] {
     const applies = isOpen || (gate === 'suppression' && state === 'suppressed')
     return {
       gate,
-      rule: null,
       until: null,
       ...(applies ? GATES[gate](facts) : open(gateText('not_evaluated', { state, meaning: STATES[state] }))),
     }
@@ -101,7 +107,7 @@ export function evaluateGates(facts: GateFacts): Gate[] {
 function evaluateSchedule({ message, recipient, now }: GateFacts): GateResult {
   const { scheduledAt, timezone } = message
   if (scheduledAt === null) return open(gateText('not_scheduled'))
-  const rule = `scheduled_at ${scheduledAt.toISOString()}, time zone ${timezone ?? 'UTC'}`
+  const rule = gateRuleText('schedule', { at: scheduledAt.toISOString(), zone: timezone ?? 'UTC' })
   if (recipient.state !== 'scheduled' || scheduledAt <= now)
     return open(gateText('scheduled_time_passed', { at: scheduledAt.toISOString() }), rule)
   return held(gateText('waits_for_scheduled_time'), rule, scheduledAt)
@@ -110,7 +116,10 @@ function evaluateSchedule({ message, recipient, now }: GateFacts): GateResult {
 function evaluateSuppression({ recipient, suppression }: GateFacts): GateResult {
   if (suppression !== null) {
     const { kind, cause, createdAt } = suppression
-    return held(gateText('suppressed', { since: createdAt.toISOString() }), `${kind}: ${cause}`)
+    return held(
+      gateText('suppressed', { since: createdAt.toISOString() }),
+      gateRuleText('suppression', { kind, cause }),
+    )
   }
   if (recipient.state === 'suppressed') return held(gateText('was_suppressed'), recipient.reason)
   return open(gateText('not_suppressed'))
@@ -118,8 +127,8 @@ function evaluateSuppression({ recipient, suppression }: GateFacts): GateResult 
 
 /** The quota counts at acceptance: a stored message is never held by it. */
 function evaluateQuota({ usage: { plan, used, quota, periodEndsAt } }: GateFacts): GateResult {
-  if (quota === null) return open(gateText('counted'), `plan ${plan}: no quota`)
-  const rule = `plan ${plan}: ${countText(quota, 'recipient')} a month, ${used} used`
+  if (quota === null) return open(gateText('counted'), gateRuleText('no_quota', { plan }))
+  const rule = gateRuleText('quota', { plan, quota, used })
   if (used < quota) return open(gateText('counted'), rule)
   return { ...open(gateText('counted_and_quota_used'), rule), until: periodEndsAt }
 }
@@ -130,7 +139,7 @@ function isDue({ recipient, now }: GateFacts): boolean {
 
 const SITE_STATE_UNKNOWN = gateText('redis_unavailable')
 
-const TIER_RULE = 'strict priority of tiers at each site'
+const TIER_RULE = gateRuleText('tiers')
 
 function evaluateTier(facts: GateFacts): GateResult {
   const {
@@ -141,7 +150,7 @@ function evaluateTier(facts: GateFacts): GateResult {
   if (place === null) return open(SITE_STATE_UNKNOWN)
   const ahead = Object.entries(place.ahead).map(([name, count]) => `${count} ${name}`)
   if (!isDue(facts) || ahead.length === 0) return open(gateText('no_higher_tier'), TIER_RULE)
-  return held(gateText('higher_tiers_first', { ahead: ahead.join(', ') }), `${TIER_RULE}; this is ${tier}`)
+  return held(gateText('higher_tiers_first', { ahead: ahead.join(', ') }), gateRuleText('tiers_of', { tier }))
 }
 
 function evaluateSite(facts: GateFacts): GateResult {
@@ -151,11 +160,7 @@ function evaluateSite(facts: GateFacts): GateResult {
     recipient: { state, reason, nextTryAt },
   } = facts
   if (state === 'queued' && !isDue(facts) && reason?.endsWith(WAITS_FOR_SOURCE) === true)
-    return held(
-      gateText('source_busy', { reason }),
-      'the limits of a receiver apply to each source separately',
-      nextTryAt,
-    )
+    return held(gateText('source_busy', { reason }), gateRuleText('each_source'), nextTryAt)
   if (place === null) return open(SITE_STATE_UNKNOWN)
   if (place.states.length === 0) return open(gateText('no_connection_limit'))
   const [sessions, waiting] = [
@@ -173,15 +178,14 @@ function evaluateSite(facts: GateFacts): GateResult {
 }
 
 /** The limits of each source that may send it. */
-function limitOf(states: readonly SiteState[]): string {
-  return [
-    ...new Set(
-      states.map(
-        ({ connections, rule, source }) =>
-          `${countText(connections, 'connection')} at once to ${rule}${fromText(source ?? ANY_SOURCE)}`,
-      ),
-    ),
-  ].join(', ')
+function limitOf(states: readonly SiteState[]): FindingText {
+  const texts = states.map(({ connections, rule, source }) => {
+    const limit = { count: connections, receiver: rule }
+    return source === null || fromText(source) === ''
+      ? gateRuleText('connections', limit)
+      : gateRuleText('connections_from', { ...limit, source })
+  })
+  return joinSaid(texts, ', ')
 }
 
 function sumOf(numbers: readonly number[]): number {
@@ -191,13 +195,10 @@ function sumOf(numbers: readonly number[]): number {
 function evaluateSuspension({ suspension, receiverSuspension }: GateFacts): GateResult {
   if (suspension === null) return evaluateReceiverSuspension(receiverSuspension)
   const { createdAt, until, reason } = suspension
-  const rule = `suspended since ${createdAt.toISOString()}, until it is resumed`
+  const rule = gateRuleText('suspended', { since: createdAt.toISOString() })
   if (accountIdOf(suspension.subject) !== null) return held(gateText('account_suspended', { reason }), rule, until)
   if (reason.startsWith(HELD_BACK_PREFIX))
-    return held(
-      gateText('campaign_held_back', { reason }),
-      'a live installation must be complete before campaigns go out',
-    )
+    return held(gateText('campaign_held_back', { reason }), gateRuleText('complete'))
   return held(describeSuspension(suspension), rule, until)
 }
 
@@ -209,7 +210,7 @@ function evaluateReceiverSuspension(suspension: ReceiverSuspension | null): Gate
     pace === WILDCARD
       ? gateText('every_receiver_suspended', facts)
       : gateText('receiver_suspended', { ...facts, receiver: pace }),
-    `rule ${rule} of the shaping file`,
+    gateRuleText('shaping', { rule }),
     until,
   )
 }
@@ -247,7 +248,7 @@ function evaluateBackoff(facts: GateFacts): GateResult {
   if (breakerUntilMs !== null && breakerUntilMs > now.getTime())
     return held(
       gateText('circuit_breaker', { detail }),
-      `circuit breaker: open after ${countText(failures, 'failure')} in a row`,
+      gateRuleText('circuit_breaker', { failures }),
       new Date(breakerUntilMs),
     )
   return open(
@@ -257,17 +258,17 @@ function evaluateBackoff(facts: GateFacts): GateResult {
   )
 }
 
-function unknownRule(tier: Tier): string {
-  const { unknownWaitSeconds, afterUnknown } = tierRow(tier)
-  const then = afterUnknown === 'assume_sent' ? 'assumed to be sent' : 'sent again'
-  return `tier ${tier}: ${unknownWaitSeconds} s after a connection lost after the final dot, then ${then}`
+function unknownRule(tier: Tier): CodedText {
+  const { unknownWaitSeconds: seconds, afterUnknown } = tierRow(tier)
+  return gateRuleText(afterUnknown === 'assume_sent' ? 'unknown_sent' : 'unknown_again', { tier, seconds })
 }
 
-function backoffRule({ recipient, retryScale }: GateFacts, tier: Tier): string {
+function backoffRule({ recipient, retryScale }: GateFacts, tier: Tier): CodedText {
   const { retries, backoffSeconds } = tierRow(tier)
-  const scale = retryScale === 1 ? '' : `, times ${retryScale}`
-  const waits = backoffSeconds.join(', ')
-  return `tier ${tier}: ${recipient.tries} of ${countText(retries + 1, 'attempt')} used, backoff ${waits} s${scale}`
+  const rule = { tier, used: recipient.tries, attempts: retries + 1, waits: backoffSeconds.join(', ') }
+  return retryScale === 1
+    ? gateRuleText('backoff', rule)
+    : gateRuleText('backoff_scaled', { ...rule, scale: retryScale })
 }
 
 function lastReason({ recipient }: GateFacts): string | null {
@@ -276,7 +277,7 @@ function lastReason({ recipient }: GateFacts): string | null {
 
 function evaluateDns(facts: GateFacts): GateResult {
   const { recipient, place } = facts
-  const rule = 'a DNS failure is temporary: the lookup is retried and does not count as an attempt'
+  const rule = gateRuleText('dns')
   if (recipient.state === 'deferred' && lastReason(facts) === 'dns' && !isDue(facts))
     return held(
       gateText('dns_failed', { reason: recipient.reason ?? 'DNS did not respond' }),
@@ -292,9 +293,5 @@ function evaluateEgress(facts: GateFacts): GateResult {
   const { state, reason, nextTryAt } = facts.recipient
   if (state !== 'queued' || isDue(facts) || reason?.startsWith(NO_SOURCE_REASON) !== true)
     return open(gateText('source_available'))
-  return held(
-    gateText('no_source', { reason }),
-    'a source that is paused, gone or at its daily limit sends nothing; this does not count as an attempt',
-    nextTryAt,
-  )
+  return held(gateText('no_source', { reason }), gateRuleText('egress'), nextTryAt)
 }

@@ -1,10 +1,9 @@
 /**
  * What may be wrong with a field of a request, by code. Schemas and routes say these sentences where they check, many
- * of them through zod, which has room for a sentence only. So the code is found here by the sentence, when a client
- * asks for it. A test finds each sentence that routes say in this catalogue. Pure; a sentence quotes untrusted text,
- * so each pattern is anchored, has at most three gaps, and sees at most MAX_LENGTH characters.
+ * of them through zod, which has room for a sentence only: so the code is found by the sentence, when a client asks for
+ * it. A test finds each sentence that routes say here.
  */
-import type { Translation } from './coded-text.ts'
+import { createSentenceFinder } from './sentence-codes.ts'
 
 /** Those that begin like another one stand before it. */
 export const FIELD_TEXTS = {
@@ -234,47 +233,5 @@ export const FIELD_TEXTS = {
   not_utf8: 'the body is not valid UTF-8',
 } as const satisfies Readonly<Record<string, string>>
 
-const MAX_LENGTH = 500
-/** Gaps that are numbers. */
-const NUMBERS = new Set(['max', 'min', 'days', 'byte', 'line'])
-
-interface Pattern {
-  readonly code: string
-  readonly names: readonly string[]
-  readonly pattern: RegExp
-}
-
 /** Null: it has no code. */
-export function findFieldTranslation(sentence: string): Translation | null {
-  if (sentence.length > MAX_LENGTH) return null
-  const code = plainCodes.get(sentence)
-  if (code !== undefined) return { code, params: {} }
-  for (const { code: candidate, names, pattern } of patterns) {
-    const found = pattern.exec(sentence)
-    if (found !== null)
-      return { code: candidate, params: Object.fromEntries(names.map((name, i) => [name, found[i + 1] ?? ''])) }
-  }
-  return null
-}
-
-const GAP = /\{(\w+)\}/
-const entries = Object.entries(FIELD_TEXTS).map(([code, text]) => [`field.${code}`, text] as const)
-const plainCodes: ReadonlyMap<string, string> = new Map(
-  entries.filter(([, text]) => !GAP.test(text)).map(([code, text]) => [text, code]),
-)
-const patterns = entries.filter(([, text]) => GAP.test(text)).map(([code, text]) => toPattern(code, text))
-
-function toPattern(code: string, text: string): Pattern {
-  // odd parts are names
-  const parts = text.split(new RegExp(GAP, 'g'))
-  const source = parts.map((part, i) => (i % 2 === 0 ? escapeText(part) : gapOf(part)))
-  return { code, names: parts.filter((_, i) => i % 2 === 1), pattern: new RegExp(`^${source.join('')}$`, 's') }
-}
-
-function escapeText(text: string): string {
-  return text.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)
-}
-
-function gapOf(name: string): string {
-  return NUMBERS.has(name) ? '([\\d.,]{1,20})' : '(.{1,300}?)'
-}
+export const findFieldTranslation = createSentenceFinder('field', FIELD_TEXTS)

@@ -67,8 +67,13 @@ export function sayAbout(subject: string, what: Said, separator = ': '): Finding
   const { text, sentences } = say(what)
   return {
     text: `${subject}${separator}${text}`,
-    sentences: sentences.length === 0 ? [] : [translationOf(findingText('about', { subject })), ...sentences],
+    sentences: sentences.length === 0 ? [] : [aboutSentence(subject), ...sentences],
   }
+}
+
+/** Stands before the sentences about the subject. */
+export function aboutSentence(subject: string): Translation {
+  return translationOf(findingText('about', { subject }))
 }
 
 function say(given: Said): FindingText {

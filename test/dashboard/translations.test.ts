@@ -10,11 +10,16 @@ import { DOCTOR_TEXTS } from '#src/doctor/finding-texts.ts'
 import { REASONED_NAMES } from '#src/doctor/reasons.ts'
 import { SOURCE_CHECK_TEXTS } from '#src/egress/source-check-texts.ts'
 import { LIVE_CHECK_TEXTS } from '#src/going-live/live-check-texts.ts'
-import { RECOMMENDATION_TEXTS, RECORD_TEXTS } from '#src/domains/record-texts.ts'
-import { GATE_TEXTS, PROGRESS_TEXTS } from '#src/messages/gate-texts.ts'
+import { BIMI_TEXTS, findBimiTranslation } from '#src/domains/bimi-texts.ts'
+import { DOMAIN_STATUS_TEXTS, RECOMMENDATION_TEXTS, RECORD_TEXTS } from '#src/domains/record-texts.ts'
+import { GATE_RULE_TEXTS, GATE_TEXTS, PROGRESS_TEXTS } from '#src/messages/gate-texts.ts'
+import { findReasonTranslation, REASON_TEXTS } from '#src/messages/reason-texts.ts'
+import { findNoticeTranslation, NOTICE_TEXTS } from '#src/operator/notice-texts.ts'
+import { findReviewTranslation, REVIEW_TEXTS } from '#src/templates/review-texts.ts'
 import { NOTICE_KINDS } from '#src/operator/notices.ts'
 import { PLACEHOLDER } from '#src/platform/coded-text.ts'
 import { FINDING_TEXTS as PART_TEXTS } from '#src/platform/finding-text.ts'
+import type { SentenceFinder } from '#src/platform/sentence-codes.ts'
 import { REDIS_TEXTS } from '#src/stores/redis-suitability.ts'
 import { FIELD_TEXTS } from '#src/platform/field-texts.ts'
 import { ERRORS } from '#src/platform/errors.ts'
@@ -34,6 +39,12 @@ const AREAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   live_check: LIVE_CHECK_TEXTS,
   notice_kind: NOTICE_KINDS,
   field: FIELD_TEXTS,
+  gate_rule: GATE_RULE_TEXTS,
+  domain_status: DOMAIN_STATUS_TEXTS,
+  reason: REASON_TEXTS,
+  bimi: BIMI_TEXTS,
+  review: REVIEW_TEXTS,
+  notice: NOTICE_TEXTS,
 }
 /** Of requests that got no answer, or one without a code. */
 const ERRORS_OF_DASHBOARD = ['UNREACHABLE', 'UNKNOWN']
@@ -50,6 +61,18 @@ describe('dashboard: translations of what the server says', () => {
   it('German has a text for each code, and for no other', () => {
     assert.sameMembers(Object.keys(german), [...english.keys(), ...checks, ...errors])
   })
+
+  const FINDERS: readonly (readonly [area: string, texts: Readonly<Record<string, string>>, find: SentenceFinder])[] = [
+    ['reason', REASON_TEXTS, findReasonTranslation],
+    ['bimi', BIMI_TEXTS, findBimiTranslation],
+    ['review', REVIEW_TEXTS, findReviewTranslation],
+    ['notice', NOTICE_TEXTS, findNoticeTranslation],
+  ]
+  for (const [area, texts, find] of FINDERS)
+    it(`each sentence of ${area} is found, and not taken for another`, () => {
+      for (const [code, text] of Object.entries(texts))
+        assert.strictEqual(find(text.replaceAll(PLACEHOLDER, '7'))?.code, `${area}.${code}`)
+    })
 
   for (const [code, text] of english)
     it(`${code} names in German only what the server gives`, () => {

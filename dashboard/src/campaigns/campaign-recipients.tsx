@@ -13,6 +13,7 @@ import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { useDownload } from '#dashboard/src/shared/use-download.ts'
 import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { StatusBadge } from '#dashboard/src/ui/badge.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
@@ -116,6 +117,7 @@ function ExportButton(props: { readonly campaign: Campaign; readonly filter: Fil
 
 function useColumns(hasTest: boolean): readonly DataColumn<Recipient>[] {
   const { campaigns } = useTexts()
+  const say = useServerText()
   const time = (value: string | null): ReactNode =>
     value === null ? <span className="text-faint">–</span> : <RelativeTime value={value} />
   const variant: DataColumn<Recipient> = {
@@ -137,8 +139,8 @@ function useColumns(hasTest: boolean): readonly DataColumn<Recipient>[] {
             {row.bounce_type !== null && ` (${campaigns[row.bounce_type]})`}
           </StatusBadge>
           {row.reason !== null && (
-            <span className="truncate text-sm text-muted" title={row.reason}>
-              {row.reason}
+            <span className="truncate text-sm text-muted" title={say(row.reason, row.reason_translation)}>
+              {say(row.reason, row.reason_translation)}
             </span>
           )}
         </span>

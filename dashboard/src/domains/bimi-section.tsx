@@ -4,6 +4,7 @@ import { useState, type ReactNode } from 'react'
 import type { Domain } from '#dashboard/src/api/endpoints.ts'
 import { useCan } from '#dashboard/src/session/session.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { StatusBadge } from '#dashboard/src/ui/badge.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { DnsRecord } from '#dashboard/src/ui/dns-record.tsx'
@@ -54,17 +55,31 @@ export function BimiSection({ domain }: { readonly domain: Domain }): ReactNode 
   )
 }
 
+type BimiSaid = Pick<
+  Domain['bimi']['findings'][number],
+  'message' | 'message_translation' | 'next' | 'next_translation'
+>
+
+/** What was found, then what to do. Whole sentences need no colon between. */
+function useBimiText(): (said: BimiSaid) => string {
+  const say = useServerText()
+  return ({ message, message_translation: ofMessage, next, next_translation: ofNext }) => {
+    const found = say(message, ofMessage)
+    if (next === null) return found
+    return `${found}${found.endsWith('.') ? '' : ':'} ${say(next, ofNext)}`
+  }
+}
+
 function BimiFindings({ findings }: { readonly findings: Domain['bimi']['findings'] }): ReactNode {
   const { domains } = useTexts()
+  const say = useBimiText()
   return (
     <ul className="flex flex-col gap-2" aria-label={domains.bimi.findings}>
-      {findings.map(({ subject, status, message, next }) => (
+      {findings.map(({ subject, status, ...said }) => (
         <li key={subject} className="flex flex-wrap items-baseline gap-x-3 gap-y-1 text-sm">
           <span className="w-32 shrink-0 font-medium">{domains.bimi.subjects[subject]}</span>
           <StatusBadge tone={recordTone({ status, required: false })}>{domains.bimi.status[status]}</StatusBadge>
-          <span className="min-w-0 flex-1 basis-56 break-words text-muted">
-            {next === null ? message : `${message}: ${next}`}
-          </span>
+          <span className="min-w-0 flex-1 basis-56 break-words text-muted">{say(said)}</span>
         </li>
       ))}
     </ul>

@@ -9,6 +9,7 @@ import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
 import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useSentences } from '#dashboard/src/texts/use-server-text.ts'
 import { Button, ButtonLink } from '#dashboard/src/ui/button.tsx'
 import { IconButton } from '#dashboard/src/ui/icon-button.tsx'
 import { Menu } from '#dashboard/src/ui/menu.tsx'
@@ -91,11 +92,15 @@ function DomainActions({ domain }: { readonly domain: Domain }): ReactNode {
   const path = useWorkspacePath()
   const can = useCan()
   const toast = useToast()
+  const sayAll = useSentences()
   const [dialog, setDialog] = useState<'delete' | 'rotate' | null>(null)
   const check = useAction(verifyDomain, {
     invalidates: ['/public/domains', '/public/checklist', '/public/attention'],
     onSuccess: ({ data }) =>
-      toast({ title: data.message, tone: data.verification_status === 'verified' ? 'success' : 'info' }),
+      toast({
+        title: sayAll(data.message, data.message_translations),
+        tone: data.verification_status === 'verified' ? 'success' : 'info',
+      }),
   })
   if (!can('domains:write')) return null
   return (

@@ -1,6 +1,7 @@
 /** What became of a message: what holds it, each recipient, the events in their order, and its facts. */
 import type { ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { useCan } from '#dashboard/src/session/session.tsx'
 import { isWaiting } from '#dashboard/src/shared/message-status.tsx'
 import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
@@ -41,8 +42,11 @@ const BAD: ReadonlySet<string> = new Set(['bounced', 'failed', 'suppressed'])
 /** Of a message that ended without delivery: the reasons, each once. */
 function Why({ message }: { readonly message: Message }): ReactNode {
   const { messages } = useTexts()
+  const say = useServerText()
   const reasons = new Set(
-    message.recipients.flatMap(({ state, reason }) => (BAD.has(state) && reason !== null ? [reason] : [])),
+    message.recipients.flatMap(({ state, reason, reason_translation: translation }) =>
+      BAD.has(state) && reason !== null ? [say(reason, translation)] : [],
+    ),
   )
   if (reasons.size === 0) return null
   return (

@@ -5,6 +5,7 @@ import { useCan } from '#dashboard/src/session/session.tsx'
 import { MessageStatusBadge } from '#dashboard/src/shared/message-status.tsx'
 import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { Badge } from '#dashboard/src/ui/badge.tsx'
 import { Card } from '#dashboard/src/ui/card.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
@@ -113,9 +114,10 @@ function useRecipientColumns(menu: (recipient: Recipient) => ReactNode): readonl
 }
 
 function LastReply({ recipient }: { readonly recipient: Recipient }): ReactNode {
+  const say = useServerText()
   const reply = recipient.attempts.at(-1)?.reply ?? null
   const said = reply === null ? null : [reply.code, reply.status, reply.text].filter((one) => one !== null).join(' ')
-  const text = recipient.reason ?? said ?? ''
+  const text = recipient.reason === null ? (said ?? '') : say(recipient.reason, recipient.reason_translation)
   return (
     <span className="block truncate text-sm text-muted" title={text}>
       {text}

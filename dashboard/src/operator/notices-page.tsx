@@ -6,6 +6,7 @@ import { useAction, useApiList } from '#dashboard/src/api/queries.ts'
 import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
 import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useTimedText } from '#dashboard/src/texts/use-server-text.ts'
 import { Badge } from '#dashboard/src/ui/badge.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { Card } from '#dashboard/src/ui/card.tsx'
@@ -81,15 +82,16 @@ export function NoticesPage(): ReactNode {
 function NoticeItem({ notice }: { readonly notice: Notice }): ReactNode {
   const { administration } = useTexts()
   const { notices: texts } = administration
+  const say = useTimedText()
   const acknowledge = useAction(adminAcknowledgeNotice, { invalidates: ['/admin/notices'] })
   return (
     <li className="flex flex-wrap items-start gap-x-4 gap-y-2 px-4 py-3">
       <div className="flex min-w-0 flex-1 basis-80 flex-col gap-1">
         <div className="flex flex-wrap items-center gap-2">
-          <Badge tone={notice.acknowledged_at === null ? 'warning' : 'neutral'}>{notice.kind}</Badge>
+          <Badge tone={notice.acknowledged_at === null ? 'warning' : 'neutral'}>{texts.kinds[notice.kind]}</Badge>
           <h2 className="min-w-0 font-medium break-words text-ink">{notice.subject}</h2>
         </div>
-        <p className="break-words whitespace-pre-line">{notice.text}</p>
+        <p className="break-words whitespace-pre-line">{say(notice.text, notice.text_translation)}</p>
         <p className="text-sm text-muted">
           {texts.times(notice.count)} · {texts.lastSeen} <RelativeTime value={notice.last_seen} />
           {notice.acknowledged_by !== null && ` · ${texts.acknowledgedBy(notice.acknowledged_by)}`}

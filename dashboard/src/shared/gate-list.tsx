@@ -3,7 +3,7 @@ import { CircleCheck, CirclePause } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { EmailExplanation } from '#dashboard/src/api/endpoints.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
-import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
+import { useSentences, useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { cx } from '#dashboard/src/ui/class-names.ts'
 import { DateTime } from '#dashboard/src/ui/times.tsx'
 
@@ -17,9 +17,10 @@ interface GateListProps {
 export function GateList({ gates, className }: GateListProps): ReactNode {
   const { messages } = useTexts()
   const say = useServerText()
+  const sayAll = useSentences()
   return (
     <ol className={cx('flex flex-col gap-1.5 text-sm', className)}>
-      {gates.map(({ gate, holds, says, translation, rule, until }) => (
+      {gates.map(({ gate, holds, says, translation, rule, rule_translations: ofRule, until }) => (
         <li key={gate} className="flex min-w-0 items-start gap-2">
           {holds ? (
             <CirclePause size={14} aria-hidden="true" className="mt-0.5 shrink-0 text-warning" />
@@ -30,7 +31,7 @@ export function GateList({ gates, className }: GateListProps): ReactNode {
             <span className="font-medium text-ink">{messages.gates[gate]}</span>
             <span className="sr-only"> ({holds ? messages.holds : messages.passes})</span>
             <span className="text-muted">: {say(says, translation)}</span>
-            {rule !== null && <span className="block text-xs text-muted">{rule}</span>}
+            {rule !== null && <span className="block text-xs text-muted">{sayAll(rule, ofRule)}</span>}
             {until !== null && (
               <span className="block text-xs text-muted">
                 {messages.until} <DateTime value={until} precision="second" />

@@ -3,10 +3,12 @@ import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import type { TemplateCheck } from '#dashboard/src/api/endpoints.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { ByteSize } from '#dashboard/src/ui/numbers.tsx'
 
 export function TemplateFindings({ check }: { readonly check: TemplateCheck['data'] | null }): ReactNode {
   const { templates } = useTexts()
+  const say = useServerText()
   if (check === null) return null
   const { findings, size } = check
   return (
@@ -24,7 +26,7 @@ export function TemplateFindings({ check }: { readonly check: TemplateCheck['dat
             {templates.noFindings}
           </li>
         )}
-        {findings.map(({ level, message, part, line, rule }) => (
+        {findings.map(({ level, message, translation, part, line, rule }) => (
           <li key={`${rule}${part ?? ''}${line ?? ''}${message}`} className="flex items-start gap-2 text-sm">
             {level === 'error' ? (
               <CircleAlert size={16} aria-hidden="true" className="mt-0.5 shrink-0 text-danger" />
@@ -32,7 +34,7 @@ export function TemplateFindings({ check }: { readonly check: TemplateCheck['dat
               <TriangleAlert size={16} aria-hidden="true" className="mt-0.5 shrink-0 text-warning" />
             )}
             <span className="min-w-0 break-words">
-              <span className="font-medium">{templates.levels[level]}:</span> {message}
+              <span className="font-medium">{templates.levels[level]}:</span> {say(message, translation)}
               {line !== null && <span className="text-muted"> ({templates.line(line)})</span>}
             </span>
           </li>

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { sayError, saySentences, sayServerText } from './server-text.ts'
+import { sayError, saySentences, sayServerText, withLocalTimes } from './server-text.ts'
 
 describe('texts of the server in the language of the reader', () => {
   const wording = {
@@ -46,6 +46,14 @@ describe('texts of the server in the language of the reader', () => {
   it('a count of one has its own word', () => {
     const one = { code: 'doctor.reports_late', params: { waiting: '1' } }
     assert.strictEqual(sayServerText(wording, 'English', one), '1 Bericht wartet.')
+  })
+
+  it('times in any text in the zone of the reader', () => {
+    const text = 'rule busy, until 2026-11-02T12:00:00Z: 450 wait 2026-11-02, or 2026-13-77T99:00:00Z'
+    assert.match(
+      withLocalTimes(text, 'en'),
+      /^rule busy, until Nov 2, 2026, \d?\d:00 .*: 450 wait 2026-11-02, or 2026-13-77T99:00:00Z$/,
+    )
   })
 
   it('an error by its code; a specific one with what the server says', () => {

@@ -42,12 +42,20 @@ function sayTranslation({ server, language }: Wording, translation: Translation 
 /** `{name}`; or `{name|one|many}`, a count with its noun. */
 const PLACEHOLDER = /\{(\w+)(?:\|([^{}|]+)\|([^{}|]+))?\}/g
 
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z$/
+
+const TIMES = /\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?Z\b/g
+
+/** A text of the server with its times in the zone of the reader. */
+export function withLocalTimes(text: string, language: Language): string {
+  return text.replaceAll(TIMES, (time) => localTime(time, language))
+}
 
 /** A time is in the zone of the reader; other values stay as they are. */
 function localTime(value: string, language: Language): string {
-  if (!TIME.test(value)) return value
-  return new Date(value).toLocaleString(language, { dateStyle: 'medium', timeStyle: 'short' })
+  const time = TIME.test(value) ? new Date(value) : null
+  if (time === null || Number.isNaN(time.getTime())) return value
+  return time.toLocaleString(language, { dateStyle: 'medium', timeStyle: 'short' })
 }
 
 /** Their texts say what a general sentence cannot: it stands in front of the server's own. */

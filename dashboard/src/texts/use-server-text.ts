@@ -1,6 +1,6 @@
 import { useCallback } from 'react'
 import { useLanguage, useTexts } from './language.tsx'
-import { saySentences, sayServerText, type Translation } from './server-text.ts'
+import { saySentences, sayServerText, withLocalTimes, type Translation } from './server-text.ts'
 
 /** `(sentence of the server, its code and parameters)`. */
 type SayServerText = (text: string, translation: Translation | null | undefined) => string
@@ -18,4 +18,14 @@ export function useSentences(): SaySentences {
   const { server } = useTexts()
   const { language } = useLanguage()
   return useCallback((text, all) => saySentences({ server, language }, text, all), [server, language])
+}
+
+/** As `useServerText`; what has no translation has its times in the zone of the reader. */
+export function useTimedText(): SayServerText {
+  const { server } = useTexts()
+  const { language } = useLanguage()
+  return useCallback(
+    (text, translation) => sayServerText({ server, language }, withLocalTimes(text, language), translation),
+    [server, language],
+  )
 }

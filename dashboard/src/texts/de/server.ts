@@ -1,13 +1,17 @@
 import type { ServerTexts } from '#dashboard/src/texts/en/server.ts'
 import { actions } from './server-actions.ts'
 import { checks } from './server-checks.ts'
+import { gates } from './server-gates.ts'
 import { fields } from './server-fields.ts'
+import { sentences } from './server-sentences.ts'
 
 /** With the parameters of the server in braces. What a text of a receiver or of an operator says is not translated. */
 export const server: ServerTexts = {
   ...actions,
   ...checks,
   ...fields,
+  ...gates,
+  ...sentences,
   'record.dkim_published': 'Der DKIM-Schlüssel ist veröffentlicht.',
   'record.txt_missing': 'Es gibt keinen TXT-Eintrag.',
   'record.dkim_not_a_key': 'Es gibt einen TXT-Eintrag, aber er ist kein DKIM-Schlüssel.',
@@ -84,54 +88,14 @@ export const server: ServerTexts = {
   'recommendation.dmarc_reports_not_agreed':
     'Bitten Sie den Betreiber dieses Dienstes, {record} TXT "v=DMARC1" zu veröffentlichen. Ohne diesen Eintrag senden Empfänger keine DMARC-Berichte über diese Domain.',
 
-  'gate.not_evaluated': 'nicht geprüft, denn die Zustellung wartet nicht',
-  'gate.not_scheduled': 'nicht geplant',
-  'gate.scheduled_time_passed': 'Der geplante Zeitpunkt {at} ist vorbei.',
-  'gate.waits_for_scheduled_time': 'Die Nachricht wartet auf ihren geplanten Zeitpunkt.',
-  'gate.suppressed': 'Die Adresse steht seit {since} auf der Sperrliste.',
-  'gate.was_suppressed': 'Die Adresse stand bei der Annahme auf der Sperrliste, jetzt nicht mehr.',
-  'gate.not_suppressed': 'Die Adresse steht nicht auf der Sperrliste.',
-  'gate.counted': 'Sie wurde bei der Annahme gezählt.',
-  'gate.counted_and_quota_used':
-    'Sie wurde bei der Annahme gezählt. Das Kontingent ist jetzt aufgebraucht: In diesem Monat wird keine Mail mehr angenommen.',
-  'gate.redis_unavailable': 'Nicht bekannt, denn Redis ist nicht erreichbar.',
-  'gate.instant_first': 'Mail der Stufe instant geht vor.',
-  'gate.no_higher_tier': 'Für dieses Ziel wartet keine Mail einer höheren Stufe.',
-  'gate.higher_tiers_first': 'Für dieses Ziel geht Mail höherer Stufen vor: {ahead}',
-  'gate.source_busy':
-    'Die Quelle hat für diesen Empfänger mehr Mail, als sie jetzt senden darf. Die Nachricht wartet, bis sie an der Reihe ist.',
-  'gate.no_connection_limit': 'Kein Prozess ist am Verbindungslimit dieses Ziels.',
-  'gate.connections': 'Verbindungen zu {site}: {count} in Gebrauch, {waiting} Nachrichten warten auf eine',
-  'gate.connections_to_its_site': 'Verbindungen zum Ziel: {count} in Gebrauch, {waiting} Nachrichten warten auf eine',
-  'gate.not_suspended': 'Das Ziel ist nicht ausgesetzt.',
-  'gate.account_suspended': 'Das verbundene Konto ist ausgesetzt: {reason}',
-  'gate.campaign_held_back': 'Die Kampagne wird zurückgehalten: {reason}',
-  'gate.all_suspended': 'Der Betreiber hat den gesamten Versand ausgesetzt: {reason}',
-  'gate.domain_suspended': 'Der Betreiber hat den Versand an {subject} ausgesetzt: {reason}',
-  'gate.object_suspended': 'Der Betreiber hat den Versand ausgesetzt ({kind} {subject}): {reason}',
-  'gate.domain_paused': 'Der Versand an {subject} ist wegen seiner Raten ausgesetzt: {reason}',
-  'gate.object_paused': 'Der Versand ({kind} {subject}) ist wegen seiner Raten ausgesetzt: {reason}',
-  'gate.receiver_suspended': '{receiver} ist wegen dieser Antwort ausgesetzt: {reply}',
-  'gate.every_receiver_suspended': 'Der Versand an alle Empfänger ist wegen dieser Antwort ausgesetzt: {reply}',
-  'gate.result_unknown':
-    'Die Verbindung brach nach dem letzten Punkt ab. Der Empfänger hat die Nachricht vielleicht angenommen.',
-  'gate.last_attempt': 'Der letzte Versuch endete mit: {reason}',
-  'gate.last_attempt_without_reason': 'Der letzte Versuch ist gescheitert. Ein Grund ist nicht bekannt.',
-  'gate.circuit_breaker': 'Alle Server des Ziels sind ausgefallen: {detail}',
-  'gate.no_failed_attempt': 'Noch kein Versuch ist gescheitert.',
-  'gate.attempts_used': '{used} von {max} Versuchen verbraucht',
-  'gate.dns_failed': 'Die DNS-Abfrage ist fehlgeschlagen: {reason}',
-  'gate.no_dns_failure': 'Kein DNS-Fehler ist bekannt.',
-  'gate.source_available': 'Eine Quelle darf sie senden.',
-  'gate.no_source': 'Keine Quelle des Pools kann sie jetzt senden ({reason}).',
-
-  'progress.not_due': 'Sie ist noch nicht fällig.',
-  'progress.redis_unavailable': 'Sie ist fällig. Wo sie wartet, ist nicht bekannt, denn Redis ist nicht erreichbar.',
-  'progress.ready': 'Sie ist bereit für {site} und wartet, bis sie an der Reihe ist.',
-  'progress.ready_for_pool': 'Sie ist bereit für {site} und wartet auf einen Knoten mit einer Quelle des Pools {pool}.',
-  'progress.claimed_soon': 'Sie ist fällig und wird gleich bearbeitet.',
-  'progress.looked_up':
-    'Ihre MX-Hosts werden abgefragt, oder sie wird innerhalb von {seconds} Sekunden erneut eingeplant.',
+  'domain_status.unchecked': 'Ihre DNS-Einträge wurden noch nicht geprüft.',
+  'domain_status.verified': '{domain} ist bestätigt.',
+  'domain_status.verified_missing':
+    '{domain} ist bestätigt, aber der DKIM-Eintrag wurde bei der letzten Prüfung nicht gefunden.',
+  'domain_status.degraded':
+    '{domain} hat den DKIM-Eintrag verloren. Nach dem Verlust kann die Domain noch 24 Stunden senden.',
+  'domain_status.not_verified': '{domain} ist nicht bestätigt.',
+  'domain_status.taken': 'Die Einträge sind richtig, aber ein anderer Arbeitsbereich hat diese Domain bestätigt.',
 
   'finding.no_content': 'Die Kampagne hat keinen Inhalt. Wählen Sie eine Vorlage, oder schreiben Sie Betreff und Text.',
   'finding.sender_not_verified': 'Der Absender muss zu einer bestätigten Domain des Arbeitsbereichs gehören.',

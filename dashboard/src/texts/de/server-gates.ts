@@ -1,0 +1,76 @@
+import type { ServerTexts } from '#dashboard/src/texts/en/server.ts'
+
+/** Why a message waits: each gate, its rule, and where the message is. */
+export const gates: ServerTexts = {
+  'gate.not_evaluated': 'nicht geprüft, denn die Zustellung wartet nicht',
+  'gate.not_scheduled': 'nicht geplant',
+  'gate.scheduled_time_passed': 'Der geplante Zeitpunkt {at} ist vorbei.',
+  'gate.waits_for_scheduled_time': 'Die Nachricht wartet auf ihren geplanten Zeitpunkt.',
+  'gate.suppressed': 'Die Adresse steht seit {since} auf der Sperrliste.',
+  'gate.was_suppressed': 'Die Adresse stand bei der Annahme auf der Sperrliste, jetzt nicht mehr.',
+  'gate.not_suppressed': 'Die Adresse steht nicht auf der Sperrliste.',
+  'gate.counted': 'Sie wurde bei der Annahme gezählt.',
+  'gate.counted_and_quota_used':
+    'Sie wurde bei der Annahme gezählt. Das Kontingent ist jetzt aufgebraucht: In diesem Monat wird keine Mail mehr angenommen.',
+  'gate.redis_unavailable': 'Nicht bekannt, denn Redis ist nicht erreichbar.',
+  'gate.instant_first': 'Mail der Stufe instant geht vor.',
+  'gate.no_higher_tier': 'Für dieses Ziel wartet keine Mail einer höheren Stufe.',
+  'gate.higher_tiers_first': 'Für dieses Ziel geht Mail höherer Stufen vor: {ahead}',
+  'gate.source_busy':
+    'Die Quelle hat für diesen Empfänger mehr Mail, als sie jetzt senden darf. Die Nachricht wartet, bis sie an der Reihe ist.',
+  'gate.no_connection_limit': 'Kein Prozess ist am Verbindungslimit dieses Ziels.',
+  'gate.connections': 'Verbindungen zu {site}: {count} in Gebrauch, {waiting} Nachrichten warten auf eine',
+  'gate.connections_to_its_site': 'Verbindungen zum Ziel: {count} in Gebrauch, {waiting} Nachrichten warten auf eine',
+  'gate.not_suspended': 'Das Ziel ist nicht ausgesetzt.',
+  'gate.account_suspended': 'Das verbundene Konto ist ausgesetzt: {reason}',
+  'gate.campaign_held_back': 'Die Kampagne wird zurückgehalten: {reason}',
+  'gate.all_suspended': 'Der Betreiber hat den gesamten Versand ausgesetzt: {reason}',
+  'gate.domain_suspended': 'Der Betreiber hat den Versand an {subject} ausgesetzt: {reason}',
+  'gate.object_suspended': 'Der Betreiber hat den Versand ausgesetzt ({kind} {subject}): {reason}',
+  'gate.domain_paused': 'Der Versand an {subject} ist wegen seiner Raten ausgesetzt: {reason}',
+  'gate.object_paused': 'Der Versand ({kind} {subject}) ist wegen seiner Raten ausgesetzt: {reason}',
+  'gate.receiver_suspended': '{receiver} ist wegen dieser Antwort ausgesetzt: {reply}',
+  'gate.every_receiver_suspended': 'Der Versand an alle Empfänger ist wegen dieser Antwort ausgesetzt: {reply}',
+  'gate.result_unknown':
+    'Die Verbindung brach nach dem letzten Punkt ab. Der Empfänger hat die Nachricht vielleicht angenommen.',
+  'gate.last_attempt': 'Der letzte Versuch endete mit: {reason}',
+  'gate.last_attempt_without_reason': 'Der letzte Versuch ist gescheitert. Ein Grund ist nicht bekannt.',
+  'gate.circuit_breaker': 'Alle Server des Ziels sind ausgefallen: {detail}',
+  'gate.no_failed_attempt': 'Noch kein Versuch ist gescheitert.',
+  'gate.attempts_used': '{used} von {max} Versuchen verbraucht',
+  'gate.dns_failed': 'Die DNS-Abfrage ist fehlgeschlagen: {reason}',
+  'gate.no_dns_failure': 'Kein DNS-Fehler ist bekannt.',
+  'gate.source_available': 'Eine Quelle darf sie senden.',
+  'gate.no_source': 'Keine Quelle des Pools kann sie jetzt senden ({reason}).',
+  'gate_rule.schedule': 'scheduled_at {at}, Zeitzone {zone}',
+  'gate_rule.suppression': '{kind}: {cause}',
+  'gate_rule.no_quota': 'Tarif {plan}: kein Kontingent',
+  'gate_rule.quota': 'Tarif {plan}: {quota|Empfänger|Empfänger} im Monat, {used} verbraucht',
+  'gate_rule.tiers': 'Für jedes Ziel gilt die strenge Reihenfolge der Stufen.',
+  'gate_rule.tiers_of': 'Für jedes Ziel gilt die strenge Reihenfolge der Stufen. Diese ist {tier}.',
+  'gate_rule.each_source': 'Die Limits eines Empfängers gelten für jede Quelle für sich.',
+  'gate_rule.connections': '{count|gleichzeitige Verbindung|gleichzeitige Verbindungen} zu {receiver}',
+  'gate_rule.connections_from':
+    '{count|gleichzeitige Verbindung|gleichzeitige Verbindungen} zu {receiver} von {source}',
+  'gate_rule.suspended': 'ausgesetzt seit {since}, bis der Versand fortgesetzt wird',
+  'gate_rule.complete': 'Eine Live-Installation muss vollständig sein, bevor Kampagnen gesendet werden.',
+  'gate_rule.shaping': 'Regel {rule} der Shaping-Datei',
+  'gate_rule.circuit_breaker': 'Circuit Breaker: offen nach {failures|Fehler|Fehlern} in Folge',
+  'gate_rule.unknown_sent':
+    'Stufe {tier}: {seconds} s nach einer Verbindung, die nach dem letzten Punkt abbrach, gilt die Nachricht als gesendet.',
+  'gate_rule.unknown_again':
+    'Stufe {tier}: {seconds} s nach einer Verbindung, die nach dem letzten Punkt abbrach, wird die Nachricht noch einmal gesendet.',
+  'gate_rule.backoff': 'Stufe {tier}: {used} von {attempts|Versuch|Versuchen} verbraucht, Wartezeiten {waits} s',
+  'gate_rule.backoff_scaled':
+    'Stufe {tier}: {used} von {attempts|Versuch|Versuchen} verbraucht, Wartezeiten {waits} s, mal {scale}',
+  'gate_rule.dns': 'Ein DNS-Fehler ist vorübergehend: Die Abfrage wird wiederholt und zählt nicht als Versuch.',
+  'gate_rule.egress':
+    'Eine Quelle, die ausgesetzt oder verschwunden ist oder ihr Tageslimit erreicht hat, sendet nichts. Das zählt nicht als Versuch.',
+  'progress.not_due': 'Sie ist noch nicht fällig.',
+  'progress.redis_unavailable': 'Sie ist fällig. Wo sie wartet, ist nicht bekannt, denn Redis ist nicht erreichbar.',
+  'progress.ready': 'Sie ist bereit für {site} und wartet, bis sie an der Reihe ist.',
+  'progress.ready_for_pool': 'Sie ist bereit für {site} und wartet auf einen Knoten mit einer Quelle des Pools {pool}.',
+  'progress.claimed_soon': 'Sie ist fällig und wird gleich bearbeitet.',
+  'progress.looked_up':
+    'Ihre MX-Hosts werden abgefragt, oder sie wird innerhalb von {seconds} Sekunden erneut eingeplant.',
+}

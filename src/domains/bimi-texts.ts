@@ -1,0 +1,51 @@
+/** What a check of BIMI finds, and what to do next, by code. Findings are stored as sentences. */
+import { createSentenceFinder } from '#src/platform/sentence-codes.ts'
+
+export const BIMI_TEXTS = {
+  ok: 'receivers that support BIMI may show the logo',
+  record_missing: 'there is no BIMI record',
+  record_missing_todo: 'set the URL of your logo, then publish the record',
+  publish_value: 'publish "{value}"',
+  publish_name: 'publish {name} TXT "{value}"',
+  declined: 'the BIMI record says that the domain has no logo',
+  published: 'the BIMI record is published',
+  other_files: 'the BIMI record names other files than you set here',
+  no_logo: 'the record names no logo: add l=https://… with the URL of an SVG file',
+  dmarc_missing: 'there is no DMARC record',
+  dmarc_missing_todo: 'publish _dmarc.{domain} with p=quarantine or p=reject',
+  dmarc_policy: '_dmarc.{domain} has p={policy}, and receivers require p=quarantine or p=reject',
+  dmarc_subdomains: '_dmarc.{domain} has sp={policy}, and receivers require a policy for subdomains too',
+  dmarc_percent: '_dmarc.{domain} has pct={percent}, and receivers require all mail: remove pct',
+  dmarc_todo: 'correct it once your DMARC reports show that your own mail passes',
+  dmarc_ok: 'the DMARC policy is enforced for all mail',
+  logo_ok: 'the logo is valid SVG Tiny PS',
+  logo_type: 'the logo has the media type {type}: send image/svg+xml',
+  logo_host: 'the logo cannot be fetched: its host was not found, or is not allowed',
+  logo_connection: 'the logo cannot be fetched: its server accepts no connection',
+  logo_tls: 'the logo cannot be fetched: its server has no valid TLS certificate',
+  logo_closed: 'the logo cannot be fetched: its server closed the connection early',
+  logo_status: 'the logo cannot be fetched: its server answered {status}, not 200',
+  logo_redirects: 'the logo redirects: name the final URL in the record',
+  logo_late: 'the logo was not fetched within {seconds} s',
+  logo_large: 'the logo has more than {max} KB',
+  logo_not_svg: 'the logo is not an SVG file',
+  logo_not_square: 'the logo is not square: receivers show it in a circle',
+  logo_element: 'the logo has the element <{element}>, which SVG Tiny PS does not allow',
+  logo_problem: 'the logo {problem}',
+  file_todo: 'correct the file at {url}, then check again',
+  certificate_missing: 'there is no mark certificate',
+  certificate_missing_todo: 'get a VMC or CMC if Gmail and Apple Mail should show the logo, and name it in a=',
+  certificate_unknown: 'the {kind} is valid until {date}, unless it was revoked: its revocation list {problem}',
+  certificate_ok: 'the {kind} is valid until {date}',
+  certificate_ends: 'renew it',
+  certificate_revoked: 'the {kind} or one of its issuers was revoked on {date}',
+  certificate_revoked_todo: 'ask its authority for a new certificate, and name that in a=',
+  certificate_unknown_todo: 'check again later; if that does not help, ask its authority',
+  certificate_unsigned:
+    'the mark certificate is not signed by an authority for mark certificates, or its chain is incomplete',
+  certificate_other_logo: 'the mark certificate contains another logo than the one that the record names',
+  certificate_problem: 'the mark certificate {problem}',
+} as const satisfies Readonly<Record<string, string>>
+
+/** Null: the sentence has no code. */
+export const findBimiTranslation = createSentenceFinder('bimi', BIMI_TEXTS)
