@@ -97,7 +97,13 @@ describe('/public/domains', () => {
     await forgetLook(domain)
     const done = await verify(domain)
     assert.strictEqual(done.status, 200)
-    const { id, checks, verified_at: verifiedAt, ...rest } = done.body['data'] as Json
+    const {
+      id,
+      checks,
+      verified_at: verifiedAt,
+      message_translations: translations,
+      ...rest
+    } = done.body['data'] as Json
     assert.strictEqual(id, domain['id'])
     assert.ok(!Number.isNaN(Date.parse(textOf(verifiedAt))))
     assert.deepEqual(rest, {
@@ -107,6 +113,8 @@ describe('/public/domains', () => {
       mail_from_status: 'verified',
       message: 'shop.example is verified.',
     })
+    const said = { code: 'domain_status.verified', params: { domain: 'shop.example' } }
+    assert.deepEqual(translations as unknown, [said])
     assert.deepEqual(
       Object.entries(checks ?? {}).map(([purpose, check]) => [purpose, check['status']]),
       ['dkim', 'spf', 'dmarc', 'mail_from', 'tracking'].map((purpose) => [purpose, 'ok']),

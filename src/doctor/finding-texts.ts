@@ -111,8 +111,7 @@ export const DOCTOR_TEXTS = {
     'so that SPF passes for the domain in From',
 
   sender_dmarc: '{checked|sending domain|sending domains} with a valid DMARC record',
-  sender_dmarc_missing:
-    '{lacking} of {checked|sending domain|sending domains} without a valid DMARC record: {messages}',
+  sender_dmarc_missing: '{lacking} of {checked|sending domain|sending domains} without a valid DMARC record',
   sender_dmarc_todo:
     'publish _dmarc.DOMAIN TXT "v=DMARC1; p=none; rua=mailto:{address}" in the zone of each, and a stricter policy ' +
     'later; then run mailstead domain verify DOMAIN',

@@ -1,6 +1,7 @@
 /** Lists the notices that the operator has not acknowledged. */
 import { listNotices, noticeKindText } from '#src/operator/notices.ts'
-import { joinSaid } from '#src/platform/finding-text.ts'
+import { findNoticeTranslation } from '#src/operator/notice-texts.ts'
+import { aboutSentence, type FindingText, joinSaid } from '#src/platform/finding-text.ts'
 import { type DoctorCheck, ok, skipped, warning } from './check.ts'
 import { doctorText } from './finding-texts.ts'
 
@@ -16,10 +17,16 @@ export const NOTICES: DoctorCheck = {
     if (open.length === 0) return ok(doctorText('no_notices'))
     const list = open
       .slice(0, MAX_SHOWN)
-      .map(({ kind, subject, text }) =>
-        joinSaid([noticeKindText(kind), `${subject} (${text.slice(0, MAX_TEXT_LENGTH)})`], ': '),
-      )
+      .map(({ kind, subject, text }) => joinSaid([noticeKindText(kind), aboutSubject(subject, text)], ': '))
     const more = open.length > MAX_SHOWN ? [doctorText('more', { count: open.length - MAX_SHOWN })] : []
     return warning(joinSaid([...list, ...more]), doctorText('notices_todo'))
   },
+}
+
+function aboutSubject(subject: string, text: string): FindingText {
+  const translation = findNoticeTranslation(text)
+  return {
+    text: `${subject} (${text.slice(0, MAX_TEXT_LENGTH)})`,
+    sentences: translation === null ? [] : [aboutSentence(subject), translation],
+  }
 }

@@ -31,7 +31,8 @@ export const REASON_TEXTS = {
   other_node: 'another node has the source for it',
   no_running_source: 'no source of its pool can send it now: no running node has a source for this mail ({sources})',
   no_source_warming:
-    "no source of its pool can send it now ({sources}): today's warm-up allowance for {receiver} is used up; more from {at}",
+    "no source of its pool can send it now ({sources}): today's warm-up allowance for {receiver} is used up; " +
+    'more from {at}',
   no_source: 'no source of its pool can send it now ({sources})',
   lost_after_dot: 'the connection was lost after the final dot ({detail}): the receiver may have the message',
   lost: 'the connection was lost at {stage}: {detail}',

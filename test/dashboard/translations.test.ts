@@ -8,6 +8,7 @@ import { FINDING_TEXTS } from '#src/campaigns/finding-texts.ts'
 import { ACTION_TEXTS, EVIDENCE_TEXTS } from '#src/deliverability/action-texts.ts'
 import { DOCTOR_TEXTS } from '#src/doctor/finding-texts.ts'
 import { REASONED_NAMES } from '#src/doctor/reasons.ts'
+import { CHECK_NAMES } from '#src/egress/source-checks.ts'
 import { SOURCE_CHECK_TEXTS } from '#src/egress/source-check-texts.ts'
 import { LIVE_CHECK_TEXTS } from '#src/going-live/live-check-texts.ts'
 import { BIMI_TEXTS, findBimiTranslation } from '#src/domains/bimi-texts.ts'
@@ -55,7 +56,10 @@ describe('dashboard: translations of what the server says', () => {
       Object.entries(texts).map(([code, text]) => [`${area}.${code}`, text] as const),
     ),
   )
-  const checks = REASONED_NAMES.flatMap((name) => [`check.${name}`, `check_reason.${name}`])
+  const checks = [
+    ...REASONED_NAMES.flatMap((name) => [`check.${name}`, `check_reason.${name}`]),
+    ...CHECK_NAMES.map((name) => `check.egress ${name}`),
+  ]
   const errors = [...Object.keys(ERRORS), ...ERRORS_OF_DASHBOARD].map((code) => `error.${code}`)
 
   it('German has a text for each code, and for no other', () => {

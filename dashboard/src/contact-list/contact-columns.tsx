@@ -63,7 +63,7 @@ export function useContactColumns(): readonly DataColumn<ListedContact>[] {
       id: 'score',
       header: contacts.score,
       priority: 3,
-      width: '5rem',
+      width: '6.5rem',
       align: 'right',
       cell: ({ deliverabilityScore }) => <Percent share={deliverabilityScore} />,
     },

@@ -49,7 +49,7 @@ export function useMessageColumns(): readonly DataColumn<FoundEmail>[] {
       {
         id: 'tier',
         header: messages.tier,
-        width: '6rem',
+        width: '8.5rem',
         priority: 3,
         cell: ({ priority }) => <span className="text-muted">{messages.tiers[priority]}</span>,
       },

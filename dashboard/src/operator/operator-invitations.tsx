@@ -4,6 +4,7 @@ import { useApi } from '#dashboard/src/api/queries.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { EmailAddress } from '#dashboard/src/ui/email-address.tsx'
 import { Section } from '#dashboard/src/ui/section.tsx'
 import { RelativeTime } from '#dashboard/src/ui/times.tsx'
 import { useOperatorAction, type Confirmation } from './confirmation.tsx'
@@ -18,7 +19,11 @@ export function OperatorInvitations({ ask }: { readonly ask: (confirmation: Conf
   const invitations = data?.data.invitations ?? []
   if (invitations.length === 0) return null
   const columns: readonly DataColumn<OperatorInvitation>[] = [
-    { id: 'email', header: texts.email, cell: ({ email }) => email ?? texts.firstOperator },
+    {
+      id: 'email',
+      header: texts.email,
+      cell: ({ email }) => (email === null ? texts.firstOperator : <EmailAddress address={email} />),
+    },
     {
       id: 'expires',
       header: texts.expires,

@@ -9,6 +9,7 @@ import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Badge, StatusBadge } from '#dashboard/src/ui/badge.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { EmailAddress } from '#dashboard/src/ui/email-address.tsx'
 import { PageHeader } from '#dashboard/src/ui/page-header.tsx'
 import { RelativeTime } from '#dashboard/src/ui/times.tsx'
 import { useConfirmation, type Confirmation } from './confirmation.tsx'
@@ -68,7 +69,7 @@ function useUserColumns(
   const { users: texts } = administration
   return [
     { id: 'name', header: texts.name, cell: ({ name }) => <span className="font-medium">{name}</span>, width: '20%' },
-    { id: 'email', header: texts.email, cell: ({ email }) => email, priority: 2 },
+    { id: 'email', header: texts.email, cell: ({ email }) => <EmailAddress address={email} />, priority: 2 },
     { id: 'methods', header: texts.methods, cell: ({ methods }) => methods.join(', '), width: '18%', priority: 3 },
     {
       id: 'state',

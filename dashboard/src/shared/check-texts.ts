@@ -2,7 +2,7 @@
 import type { InstallationCheck } from '#dashboard/src/api/endpoints.ts'
 import { useSentences, useServerText } from '#dashboard/src/texts/use-server-text.ts'
 
-/** Checks of one sending address are named after it: `egress 192.0.2.1`. */
+/** Checks of the sending addresses, such as `egress PTR`, matter for one reason. */
 const OF_ADDRESS = /^egress (?!sources$)/
 
 interface CheckTexts {

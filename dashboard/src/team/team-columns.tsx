@@ -14,6 +14,7 @@ import { Badge } from '#dashboard/src/ui/badge.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { ConfirmDialog } from '#dashboard/src/ui/confirm-dialog.tsx'
 import type { DataColumn } from '#dashboard/src/ui/data-table-columns.ts'
+import { EmailAddress } from '#dashboard/src/ui/email-address.tsx'
 import { IconButton } from '#dashboard/src/ui/icon-button.tsx'
 import { Menu } from '#dashboard/src/ui/menu.tsx'
 import { DateTime, RelativeTime } from '#dashboard/src/ui/times.tsx'
@@ -42,7 +43,9 @@ export function useMemberColumns(): readonly DataColumn<Member>[] {
             {isSelf && <Badge>{texts.you}</Badge>}
             {isDisabled && <Badge tone="warning">{texts.disabled}</Badge>}
           </span>
-          <span className="truncate text-sm text-muted">{email}</span>
+          <span className="truncate text-sm text-muted">
+            <EmailAddress address={email} />
+          </span>
         </span>
       ),
     },
@@ -127,7 +130,7 @@ export function useInvitationColumns(): readonly DataColumn<Invitation>[] {
   const { people } = useTexts()
   const texts = people.team
   return [
-    { id: 'email', header: texts.email, cell: ({ email }) => email },
+    { id: 'email', header: texts.email, cell: ({ email }) => <EmailAddress address={email} /> },
     { id: 'role', header: texts.role, width: '9rem', priority: 2, cell: ({ role }) => texts.roles[role][0] },
     {
       id: 'by',

@@ -15,6 +15,15 @@ export interface CheckboxProps {
   tabIndex?: number | undefined
 }
 
+/** Drawn in the colours of the theme: browsers draw theirs grey in the dark. With forced colours it is theirs. */
+const BOX =
+  'm-0.5 grid size-4 shrink-0 appearance-none place-content-center rounded-xs border border-control bg-surface ' +
+  'before:size-2.5 before:scale-0 before:bg-accent-contrast checked:border-accent checked:bg-accent ' +
+  'checked:before:scale-100 checked:before:[clip-path:polygon(14%_44%,0_65%,45%_100%,100%_16%,80%_0,43%_62%)] ' +
+  'indeterminate:border-accent indeterminate:bg-accent indeterminate:before:scale-100 ' +
+  'indeterminate:before:[clip-path:inset(38%_0)] disabled:opacity-50 pointer-coarse:size-5 ' +
+  'forced-colors:appearance-auto forced-colors:before:hidden'
+
 /** A native checkbox with its label. */
 export function Checkbox(props: CheckboxProps) {
   const { isChecked, isMixed = false, onChange, label, hint, isLabelHidden = false, isDisabled = false } = props
@@ -36,7 +45,7 @@ export function Checkbox(props: CheckboxProps) {
         aria-describedby={hint === undefined ? field['aria-describedby'] : `${id}-hint`}
         aria-invalid={field['aria-invalid']}
         onChange={(event) => onChange(event.target.checked)}
-        className="m-0.5 size-4 shrink-0 rounded-xs accent-accent pointer-coarse:size-5"
+        className={BOX}
       />
       <div className="min-w-0">
         <label htmlFor={id} className={cx('cursor-pointer', isLabelHidden ? 'sr-only' : 'text-base text-ink')}>

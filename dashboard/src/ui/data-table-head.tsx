@@ -39,7 +39,13 @@ function HeadCell<Row>({ column, width, sort, onSort }: HeadCellProps<Row>) {
           />
         </button>
       ) : (
-        <span className={cx(column.isHeaderHidden === true ? 'sr-only' : 'block truncate')}>{column.header}</span>
+        <span
+          className={cx(
+            column.isHeaderHidden === true ? 'sr-only' : 'block truncate hyphens-auto @max-xl:whitespace-normal',
+          )}
+        >
+          {column.header}
+        </span>
       )}
     </th>
   )

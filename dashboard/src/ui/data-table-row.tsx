@@ -17,12 +17,19 @@ export interface DataTableRowProps<Row> {
   isTabStop: boolean
   selection: { isSelected: boolean; onToggle: (event: unknown) => void } | null
   onFocusRow: (index: number) => void
+  /** Of a virtual list. */
+  measure: ((row: Element | null) => void) | undefined
   isDense: boolean
 }
 
 function isControl(target: EventTarget): boolean {
   return target instanceof Element && target.closest('a, button, input, label, [role=menuitem]') !== null
 }
+
+/** In a narrow table, and in the row that has the keyboard's focus, nothing is cut off. */
+const WHOLE_TEXT =
+  '@max-xl:[&_.truncate]:wrap-anywhere @max-xl:[&_.truncate]:whitespace-normal ' +
+  'focus-visible:[&_.truncate]:wrap-anywhere focus-visible:[&_.truncate]:whitespace-normal'
 
 /** A row of a DataTable. A click anywhere opens it; its first cell has the real link, for new tabs and for copying. */
 export function DataTableRow<Row>(props: DataTableRowProps<Row>) {
@@ -36,6 +43,7 @@ export function DataTableRow<Row>(props: DataTableRowProps<Row>) {
   }
   return (
     <tr
+      ref={props.measure}
       data-row={index}
       aria-rowindex={index + 2}
       aria-selected={selection === null ? undefined : selection.isSelected}
@@ -57,6 +65,7 @@ export function DataTableRow<Row>(props: DataTableRowProps<Row>) {
         'group border-b border-line last:border-b-0 focus-visible:outline-offset-[-2px]',
         isDense ? 'h-9' : 'h-10',
         'pointer-coarse:h-12',
+        WHOLE_TEXT,
         canOpen && 'cursor-pointer',
         isCurrent || selection?.isSelected === true ? 'bg-accent-soft' : 'hover:bg-hover',
       )}

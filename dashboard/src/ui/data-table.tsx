@@ -109,9 +109,11 @@ interface BodyProps<Row extends object> {
   onActive: (index: number) => void
   before: number
   after: number
+  measure: ((row: Element | null) => void) | undefined
 }
 
-function Body<Row extends object>({ props, model, shown, active, onActive, before, after }: BodyProps<Row>) {
+function Body<Row extends object>(body: BodyProps<Row>) {
+  const { props, model, shown, active, onActive, before, after, measure } = body
   const { columns, getHref, onOpen, currentId, isDense = false } = props
   const hasSelection = props.onSelectionChange !== undefined
   const tabStop = shown.includes(active) ? active : (shown[0] ?? 0)
@@ -133,6 +135,7 @@ function Body<Row extends object>({ props, model, shown, active, onActive, befor
             isCurrent={row.id === currentId}
             isTabStop={index === tabStop}
             isDense={isDense}
+            measure={measure}
             onFocusRow={onActive}
             selection={hasSelection ? { isSelected: row.getIsSelected(), onToggle: () => row.toggleSelected() } : null}
           />
@@ -197,6 +200,7 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>) {
             onActive={setActive}
             before={virtual?.before ?? 0}
             after={virtual?.after ?? 0}
+            measure={virtual?.measure}
           />
         </table>
         <TableFooter hasMore={hasMore} isLoadingMore={isLoadingMore} onEndReached={props.onEndReached} />

@@ -15,6 +15,8 @@ export interface VirtualRows {
   before: number
   after: number
   scrollToIndex: (index: number) => void
+  /** The ref of a row with `data-row`: one whose text wraps is higher. */
+  measure: (row: Element | null) => void
 }
 
 const OVERSCAN = 12
@@ -29,7 +31,7 @@ export function useVirtualRows({ count, rowHeight, box, isBox }: VirtualRowsOpti
     if (isBox || !isVirtual || box.current === null) return
     setScrollMargin(box.current.getBoundingClientRect().top + scrollY)
   }, [isBox, isVirtual, box])
-  const shared = { count, estimateSize: () => rowHeight, overscan: OVERSCAN }
+  const shared = { count, estimateSize: () => rowHeight, overscan: OVERSCAN, indexAttribute: 'data-row' }
   const inBox = useVirtualizer<HTMLElement, Element>({
     ...shared,
     getScrollElement: () => box.current,
@@ -46,5 +48,6 @@ export function useVirtualRows({ count, rowHeight, box, isBox }: VirtualRowsOpti
     before: Math.max((rows[0]?.start ?? offset) - offset, 0),
     after: Math.max(total - ((rows.at(-1)?.end ?? offset) - offset), 0),
     scrollToIndex: (index) => virtualizer.scrollToIndex(index),
+    measure: virtualizer.measureElement,
   }
 }

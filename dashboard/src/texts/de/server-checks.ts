@@ -120,13 +120,13 @@ export const checks: ServerTexts = {
   'doctor.no_verified_domain': 'Keine Domain ist durch ihre DNS-Einträge bestätigt.',
   'doctor.return_path_own': 'Jede bestätigte Domain hat ihren eigenen Return-Path (MAIL FROM).',
   'doctor.return_path_missing':
-    'Von {verified|bestätigten Domain|bestätigten Domains} ohne eigenen Return-Path (MAIL FROM): {lacking}. Es sind {list}.',
+    'Bestätigte Domains ohne eigenen Return-Path (MAIL FROM): {lacking} von {verified}, nämlich {list}.',
   'doctor.return_path_todo':
     'Empfohlen: Veröffentlichen Sie die MX- und TXT-Einträge von {names} (mailstead domain verify DOMAIN sagt, was fehlt). Dann besteht SPF für die Domain in From.',
 
   'doctor.sender_dmarc': '{checked|sendende Domain|sendende Domains} mit gültigem DMARC-Eintrag.',
   'doctor.sender_dmarc_missing':
-    'Ohne gültigen DMARC-Eintrag: {lacking} von {checked|sendenden Domain|sendenden Domains} ({messages}).',
+    'Ohne gültigen DMARC-Eintrag: {lacking} von {checked|sendenden Domain|sendenden Domains}.',
   'doctor.sender_dmarc_todo':
     'Veröffentlichen Sie _dmarc.DOMAIN TXT "v=DMARC1; p=none; rua=mailto:{address}" in der Zone jeder Domain, später mit einer strengeren Richtlinie. Danach: mailstead domain verify DOMAIN',
 
