@@ -138,11 +138,14 @@ async function request<Input, Output>(
   throw new ApiError(response.status, isObject(answer) ? answer : {}, response.headers)
 }
 
-/** The address of an answer that the browser opens or saves by itself, for endpoints that read with GET. */
+/**
+ * The query of an address. Empty values are left out, but for a cursor: an empty one asks for the first page of a list,
+ * with the cursor of the next.
+ */
 export function queryOf(query: object): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
     (Array.isArray(value) ? value : [value])
-      .filter((one) => one !== undefined && one !== null && one !== '')
+      .filter((one) => one !== undefined && one !== null && (one !== '' || name === 'cursor'))
       .map((one) => [name, String(one)]),
   )
   return pairs.length === 0 ? '' : `?${new URLSearchParams(pairs).toString()}`
