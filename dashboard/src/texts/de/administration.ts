@@ -21,7 +21,7 @@ export const administration: Texts['administration'] = {
   },
   notices: {
     title: 'Hinweise',
-    description: 'Probleme, die nur der Operator lösen kann.',
+    description: 'Probleme, die nur der Betreiber lösen kann.',
     filter: 'Welche Hinweise',
     open: 'Offen',
     show: 'Anzeigen',
@@ -221,7 +221,7 @@ export const administration: Texts['administration'] = {
     methods: 'Meldet sich an mit',
     lastUsed: 'Zuletzt aktiv',
     state: 'Status',
-    operator: 'Operator',
+    operator: 'Betreiber',
     disabled: 'Deaktiviert',
     active: 'Aktiv',
     invite: 'Person einladen',
@@ -249,8 +249,8 @@ export const administration: Texts['administration'] = {
     resetFactorsTitle: (name) => `Zweite Faktoren von ${name} zurücksetzen?`,
     resetFactorsText:
       'Authenticator-App, Wiederherstellungscodes und Passkeys werden entfernt, und alle Sitzungen enden. Vergewissern Sie sich, dass die Person darum gebeten hat.',
-    grant: 'Zum Operator machen',
-    grantTitle: (name) => `${name} zum Operator machen?`,
+    grant: 'Zum Betreiber machen',
+    grantTitle: (name) => `${name} zum Betreiber machen?`,
     grantText: 'Sieht und ändert dann alles in diesem Bereich, in allen Arbeitsbereichen.',
     withdraw: 'Operatorrecht entziehen',
     withdrawTitle: (name) => `${name} das Operatorrecht entziehen?`,
@@ -264,7 +264,7 @@ export const administration: Texts['administration'] = {
     revokeTitle: 'Einladung widerrufen?',
     revokeText: 'Ihr Link funktioniert nicht mehr.',
     expires: 'Läuft ab',
-    firstOperator: 'Der Link für den ersten Operator',
+    firstOperator: 'Der Link für den ersten Betreiber',
   },
   audit: {
     title: 'Protokoll',
@@ -285,7 +285,7 @@ export const administration: Texts['administration'] = {
     actorTypes: {
       key: 'API-Schlüssel',
       user: 'Benutzer',
-      operator: 'Operator',
+      operator: 'Betreiber',
       cli: 'Befehl',
       mailbox: 'Postfach',
       schedule: 'Zeitplan',

@@ -144,7 +144,7 @@ export const operator: Texts['operator'] = {
     resumeTitle: (subject) => `${subject} fortsetzen?`,
     resumeText: 'Die E-Mails werden ab jetzt wieder gesendet, innerhalb der Limits der Empfangssysteme.',
     willSuspend: (count) => `Jetzt betroffen: ${count}.`,
-    byOperator: 'Von Operatoren ausgesetzt',
+    byOperator: 'Von Betreibern ausgesetzt',
     byReply: 'Durch Antworten von Empfangssystemen ausgesetzt',
     byReplyText: 'Eine Antwortregel hat diese ausgesetzt. Sie werden von selbst wieder versucht.',
     noSuspensions: 'Nichts ist ausgesetzt',

@@ -117,10 +117,10 @@ export const checks: ServerTexts = {
   'doctor.aof_missing': 'Keine Append-only-Datei: Nach einem Neustart wird der Zeitplan aus PostgreSQL neu aufgebaut.',
   'doctor.aof_missing_todo': 'Setzen Sie appendonly yes. Dann gehen Neustarts schneller.',
 
-  'doctor.no_verified_domain': 'Keine Domain ist durch ihre DNS-Einträge bestätigt.',
-  'doctor.return_path_own': 'Jede bestätigte Domain hat ihren eigenen Return-Path (MAIL FROM).',
+  'doctor.no_verified_domain': 'Keine Domain ist durch ihre DNS-Einträge verifiziert.',
+  'doctor.return_path_own': 'Jede verifizierte Domain hat ihren eigenen Return-Path (MAIL FROM).',
   'doctor.return_path_missing':
-    'Bestätigte Domains ohne eigenen Return-Path (MAIL FROM): {lacking} von {verified}, nämlich {list}.',
+    'Verifizierte Domains ohne eigenen Return-Path (MAIL FROM): {lacking} von {verified}, nämlich {list}.',
   'doctor.return_path_todo':
     'Empfohlen: Veröffentlichen Sie die MX- und TXT-Einträge von {names} (mailstead domain verify DOMAIN sagt, was fehlt). Dann besteht SPF für die Domain in From.',
 
@@ -252,9 +252,9 @@ export const checks: ServerTexts = {
     'Setzen Sie TLS_CERT_FILE und TLS_KEY_FILE auf ein Zertifikat für {name}, oder setzen Sie ACME_CHALLENGE.',
   'live_check.renewal_failed': 'Die Erneuerung ist gescheitert und wird wiederholt: {reason}',
 
-  'notice_kind.reply': 'Ein Empfänger meldet ein Problem, das nur der Betreiber beheben kann.',
+  'notice_kind.reply': 'Ein Empfangssystem meldet ein Problem, das nur der Betreiber beheben kann.',
   'notice_kind.receiver-suspended':
-    'Eine Regel für Antworten hat den Versand an einen Empfänger eine Zeit lang ausgesetzt.',
+    'Eine Regel für Antworten hat den Versand an ein Empfangssystem eine Zeit lang ausgesetzt.',
   'notice_kind.source-gone':
     'Die Adresse einer Quelle ist nicht mehr auf diesem Rechner. Die Quelle wird nicht mehr benutzt.',
   'notice_kind.blocklisted': 'Die Adresse einer Quelle steht auf einer Sperrliste.',
@@ -277,5 +277,5 @@ export const checks: ServerTexts = {
   'notice_kind.no-node-source':
     'Kein laufender Knoten hat eine Quelle eines Pools, den Absender benutzen. Ihre Mail wartet.',
   'notice_kind.outage':
-    'Die Hard Bounces eines Empfängers sind sprunghaft gestiegen. Sperrungen werden zurückgehalten.',
+    'Die Hard Bounces eines Empfangssystems sind sprunghaft gestiegen. Sperrungen werden zurückgehalten.',
 }

@@ -116,9 +116,9 @@ export const fields: ServerTexts = {
   'field.id_of_account': 'Das muss die ID eines verbundenen Kontos sein.',
   'field.id_of_template': 'Das muss die ID einer Vorlage sein.',
   'field.domain_or_account': 'Wählen Sie eine Domain oder ein Konto, nicht beides.',
-  'field.domain_not_verified': '{domain} ist noch nicht bestätigt. Bestätigen Sie die Domain zuerst.',
+  'field.domain_not_verified': '{domain} ist noch nicht verifiziert. Verifizieren Sie die Domain zuerst.',
   'field.domain_of_route':
-    'Die Domain der Adresse ist keine bestätigte Domain dieses Arbeitsbereichs. Bestätigen Sie sie zuerst.',
+    'Die Domain der Adresse ist keine verifizierte Domain dieses Arbeitsbereichs. Verifizieren Sie sie zuerst.',
   'field.route_address': 'Das muss die Form lokaler-Teil@domain haben, mit höchstens einem * im lokalen Teil.',
   'field.no_such_domain': 'Der Arbeitsbereich hat diese Absenderdomain nicht.',
   'field.domain_empty': 'Die Domain ist leer.',

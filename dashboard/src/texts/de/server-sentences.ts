@@ -18,7 +18,7 @@ export const sentences: ServerTexts = {
   'reason.domain_removed': 'Die Absenderdomain {domain} wurde entfernt.',
   'reason.domain_of_removed': 'Die Absenderdomain von {address} wurde entfernt.',
   'reason.domain_not_verified':
-    'Die Absenderdomain von {address} ist nicht mehr bestätigt: Ihr DKIM-Eintrag fehlt im DNS.',
+    'Die Absenderdomain von {address} ist nicht mehr verifiziert: Ihr DKIM-Eintrag fehlt im DNS.',
   'reason.policy_fetched': 'Die MTA-STS-Richtlinie von {domain} wird gerade abgerufen.',
   'reason.template_waits': 'Die Vorlage: {reason}',
   'reason.template_failed': 'Die Vorlage lässt sich für diesen Kontakt nicht füllen: {reason}',

@@ -89,16 +89,16 @@ export const server: ServerTexts = {
     'Bitten Sie den Betreiber dieses Dienstes, {record} TXT "v=DMARC1" zu veröffentlichen. Ohne diesen Eintrag senden Empfänger keine DMARC-Berichte über diese Domain.',
 
   'domain_status.unchecked': 'Ihre DNS-Einträge wurden noch nicht geprüft.',
-  'domain_status.verified': '{domain} ist bestätigt.',
+  'domain_status.verified': '{domain} ist verifiziert.',
   'domain_status.verified_missing':
-    '{domain} ist bestätigt, aber der DKIM-Eintrag wurde bei der letzten Prüfung nicht gefunden.',
+    '{domain} ist verifiziert, aber der DKIM-Eintrag wurde bei der letzten Prüfung nicht gefunden.',
   'domain_status.degraded':
     '{domain} hat den DKIM-Eintrag verloren. Nach dem Verlust kann die Domain noch 24 Stunden senden.',
-  'domain_status.not_verified': '{domain} ist nicht bestätigt.',
-  'domain_status.taken': 'Die Einträge sind richtig, aber ein anderer Arbeitsbereich hat diese Domain bestätigt.',
+  'domain_status.not_verified': '{domain} ist nicht verifiziert.',
+  'domain_status.taken': 'Die Einträge sind richtig, aber ein anderer Arbeitsbereich hat diese Domain verifiziert.',
 
   'finding.no_content': 'Die Kampagne hat keinen Inhalt. Wählen Sie eine Vorlage, oder schreiben Sie Betreff und Text.',
-  'finding.sender_not_verified': 'Der Absender muss zu einer bestätigten Domain des Arbeitsbereichs gehören.',
+  'finding.sender_not_verified': 'Der Absender muss zu einer verifizierten Domain des Arbeitsbereichs gehören.',
   'finding.no_audience': 'Die Kampagne hat keine Zielgruppe.',
   'finding.nobody': 'Die Kampagne hat keine Empfänger.',
   'finding.quota': 'Das Kontingent dieses Monats reicht noch für {remaining}. Danach würde die Kampagne pausieren.',
