@@ -35,15 +35,15 @@ export const DELIVER = sql`
     FROM unnest($1::uuid[], $2::uuid[]) WITH ORDINALITY AS t (id, workspace_id, i)
   ),
   tried AS (
-    INSERT INTO attempts (message_id, n, attempt, at, outcome, host, source, duration_ms, conversation)
+    INSERT INTO attempts (message_id, n, attempt, at, outcome, host, source, tls, duration_ms, conversation)
     SELECT id, 0, 1, now() - interval '1 second', 'delivered', 'mx' || i % 3 || '.receiver' || i % 60 || '.example',
-      '192.0.2.' || i % 8, 100, repeat('S: 250 ok', 40)
+      '192.0.2.' || i % 8, 'TLSv1.3', 100, repeat('S: 250 ok', 40)
     FROM input
   )
   INSERT INTO events (id, workspace_id, type, message_id, n, sequence, recipient, data, created_at)
-  SELECT (substr(i.id::text, 1, 24) || substr(md5(random()::text), 1, 12))::uuid, workspace_id, e.type, i.id, 0,
+  SELECT (substr(i.id::text, 1, 24) || e.n || substr(md5(random()::text), 1, 11))::uuid, workspace_id, e.type, i.id, 0,
     e.n + 1,
-    'r@d' || i % 500 || '.example', e.data::jsonb, now()
+    'r' || i || '@d' || i % 500 || '.example', e.data::jsonb, now()
   FROM input i
   CROSS JOIN (
     VALUES (1, 1, 0, 'email.sent', '{"code": 250, "reply": "2.0.0 Ok: queued", "tls": "TLSv1.3"}'),

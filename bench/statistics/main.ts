@@ -2,7 +2,7 @@
  * What statistics cost: the CPU of counting the events of a stream, per message, by statement; and reports over a year
  * of ten million recipients. Starts PostgreSQL of its own. The share is that of `--message-ms`, the CPU of all
  * processes for one message end to end, which `npm run bench -- e2e` measures on the same machine.
- * Usage: node bench/statistics/main.ts [--messages N] [--slice N] [--workspaces N] [--message-ms N] [--all]
+ * Usage: node bench/statistics/main.ts [--messages N] [--slice N] [--workspaces N] [--message-ms N] [--all | --no-reports]
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -33,6 +33,7 @@ const { values: given } = parseArgs({
     workspaces: { type: 'string', default: '8' },
     'message-ms': { type: 'string', default: '2.4' },
     all: { type: 'boolean', default: false },
+    'no-reports': { type: 'boolean', default: false },
   },
 })
 const manager = createProcessManager()
@@ -45,11 +46,13 @@ try {
   const workspaces: string[] = []
   for (let n = 0; n < Number(given.workspaces); n++) workspaces.push(await addWorkspace(client))
   process.stdout.write(`${await measureCounting(client, await connect(databaseUrl), workspaces)}\n\n`)
-  await fillYear(client, workspaces, Date.now())
-  const db = openDb(databaseUrl, pino({ level: 'silent' }))
-  const targets = { db, postmaster: groups['postgres'] ?? 0, workspaceId: workspaces[0] ?? '' }
-  process.stdout.write(`${await measureReports(targets, given.all)}\n`)
-  await db.close()
+  if (!given['no-reports']) {
+    await fillYear(client, workspaces, Date.now())
+    const db = openDb(databaseUrl, pino({ level: 'silent' }))
+    const targets = { db, postmaster: groups['postgres'] ?? 0, workspaceId: workspaces[0] ?? '' }
+    process.stdout.write(`${await measureReports(targets, given.all)}\n`)
+    await db.close()
+  }
 } finally {
   await manager.end()
 }

@@ -21,8 +21,11 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 /** The advisory lock of every writer, until its transaction ends: unlike the lock of a row, it writes nothing. */
 const LOCK_KEY = `hashtextextended('mailstead statistics', 0)`
-/** Groups are hashed: to sort them by many texts would cost more than to read them. */
-const SETTINGS = `set_config('enable_sort', 'off', true)`
+/**
+ * Groups are hashed: to sort them by many texts would cost more than to read them. PostgreSQL expects 8 KB for each
+ * array of codes, which are far smaller, and would write groups to a file at the default of work_mem.
+ */
+const SETTINGS = `set_config('enable_sort', 'off', true), set_config('work_mem', '96MB', true)`
 const TRY_LOCK = prepared(
   'statistics-try-lock',
   `SELECT pg_try_advisory_xact_lock(${LOCK_KEY}) AS "isLocked", ${SETTINGS}`,

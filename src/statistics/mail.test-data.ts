@@ -111,7 +111,7 @@ export const RECOUNT = sql`
   WHERE message_id IS NOT NULL AND data ->> 'test' IS NULL`
 
 /** The rows that have each event once: days as far as they are rolled up, and minutes. */
-const EACH_ONCE = sql`
+export const EACH_ONCE = sql`
   (resolution = 2 OR resolution = 0 AND at >= (SELECT rolled_until FROM statistics_cursors WHERE name = 'new'))`
 
 /** The counters of one dimension, added up over all periods and values. */

@@ -5,14 +5,18 @@ import { repliesOf, withoutAddresses } from './receiver-replies.ts'
 import type { EventGroup } from './tally.ts'
 
 const NOW = Date.UTC(2031, 2, 1, 12)
+const deferredAt = (ms: number): EventGroup['events'] =>
+  ['email.queued', 'email.deferred'].map((type) => ({
+    type,
+    at: new Date(ms),
+    isHard: false,
+    isMachine: false,
+    isFirst: false,
+    isSuppressed: false,
+  }))
 const GROUP: EventGroup = {
   workspaceId: '01980000-0000-7000-8000-000000000000',
-  at: new Date(NOW),
-  type: 'email.deferred',
-  isHard: false,
-  isMachine: false,
-  isFirst: false,
-  isSuppressed: false,
+  events: deferredAt(NOW),
   class: 'policy',
   tier: 'bulk',
   domain: 'sender.example',
@@ -49,7 +53,7 @@ describe('replies of receivers', () => {
   })
 
   it('are the last ones of the workspace and of the installation, with the first time', () => {
-    const earlier = { ...GROUP, at: new Date(NOW - 60_000), reply: '4.7.1 earlier' }
+    const earlier = { ...GROUP, events: deferredAt(NOW - 60_000), reply: '4.7.1 earlier' }
     assert.deepEqual(
       repliesOf([GROUP, earlier], NOW).map(({ workspaceId, receiver, reply, since, count }) => [
         workspaceId,
@@ -63,7 +67,7 @@ describe('replies of receivers', () => {
   })
 
   const NONE: readonly [what: string, group: Partial<EventGroup>][] = [
-    ['older than a week', { at: new Date(NOW - 8 * 86_400_000) }],
+    ['older than a week', { events: deferredAt(NOW - 8 * 86_400_000) }],
     ['without words', { reply: null }],
     ['without an attempt', { isAttempted: false }],
   ]

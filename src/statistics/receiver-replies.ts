@@ -10,6 +10,7 @@ import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { receiverOf } from '#src/suppression/receiver.ts'
 import { INSTALLATION } from './dimensions.ts'
+import { hasClass } from './event-kind.ts'
 import type { EventGroup } from './tally.ts'
 
 const RETENTION_DAYS = 7
@@ -34,16 +35,17 @@ export interface ReplyRow {
 export function repliesOf(groups: readonly EventGroup[], nowMs: number): ReplyRow[] {
   const rows = new Map<string, ReplyRow>()
   for (const group of groups) {
-    const { at, reply, class: name, isAttempted, recipientDomain } = group
-    if (!reply || name === null || !isAttempted || recipientDomain === null) continue
+    const { events, reply, class: name, isAttempted, recipientDomain } = group
+    const at = events.find(hasClass)?.at
+    if (at === undefined || !reply || name === null || !isAttempted || recipientDomain === null) continue
     if (at.getTime() < nowMs - RETENTION_DAYS * DAY_MS) continue
-    for (const workspaceId of [group.workspaceId, INSTALLATION]) addReply(rows, workspaceId, group)
+    for (const workspaceId of [group.workspaceId, INSTALLATION]) addReply(rows, workspaceId, group, at)
   }
   return [...rows.values()].toSorted((a, b) => b.count - a.count).slice(0, MAX_ROWS)
 }
 
-function addReply(rows: Map<string, ReplyRow>, workspaceId: string, group: EventGroup): void {
-  const { at, reply, class: name, host, recipientDomain, source, count } = group
+function addReply(rows: Map<string, ReplyRow>, workspaceId: string, group: EventGroup, at: Date): void {
+  const { reply, class: name, host, recipientDomain, source, count } = group
   const receiver = receiverOf(host, recipientDomain ?? '')
   const key = JSON.stringify([workspaceId, receiver, name])
   const found = rows.get(key)

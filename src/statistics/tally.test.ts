@@ -1,20 +1,24 @@
 import { assert } from 'chai'
 import { DateTime } from 'luxon'
-import { COUNTER_NAMES } from './dimensions.ts'
+import { COUNTER_NAMES, type Counts } from './dimensions.ts'
+import { COUNTED_TYPES, countersOf, type EventKind } from './event-kind.ts'
 import { divide, type IntervalName, localText } from './intervals.ts'
 import { linkName } from './link-name.ts'
 import { positionsOf } from './link-report.ts'
 import { reportCsv } from './report-csv.ts'
-import { countersOf, COUNTED_TYPES, type EventGroup, tally } from './tally.ts'
+import { type EventGroup, tally } from './tally.ts'
 
-const GROUP: EventGroup = {
-  workspaceId: '01980000-0000-7000-8000-000000000000',
-  at: new Date('2026-03-29T00:00:00Z'),
+const KIND: EventKind = {
   type: 'email.sent',
+  at: new Date('2026-03-29T00:00:00Z'),
   isHard: false,
   isMachine: false,
   isFirst: false,
   isSuppressed: false,
+}
+const GROUP: EventGroup = {
+  workspaceId: '01980000-0000-7000-8000-000000000000',
+  events: [KIND],
   class: null,
   tier: 'bulk',
   domain: 'sender.example',
@@ -42,13 +46,13 @@ describe('what an event counts for', () => {
     ['a type of a later version', { type: 'email.read' }, []],
     ['a type that is a name of Object', { type: 'constructor' }, []],
   ] as const)
-    it(what, () => assert.deepEqual(countersOf({ ...GROUP, ...facts }), expected))
+    it(what, () => assert.deepEqual(countersOf({ ...KIND, ...facts }), expected))
 
   it('every counter is reached by a counted type', () => {
     const reached = COUNTED_TYPES.flatMap((type) =>
       [true, false].flatMap((flag) =>
         [true, false].flatMap((isMachine) =>
-          countersOf({ ...GROUP, type, isHard: flag, isFirst: flag, isSuppressed: flag, isMachine }),
+          countersOf({ ...KIND, type, isHard: flag, isFirst: flag, isSuppressed: flag, isMachine }),
         ),
       ),
     )
@@ -65,6 +69,41 @@ describe('what an event counts for', () => {
       ],
     )
   })
+})
+
+describe('the events of a recipient', () => {
+  const minute = (n: number): Date => new Date(KIND.at.getTime() + n * 60_000)
+  const rows = tally([
+    {
+      ...GROUP,
+      class: 'policy',
+      tags: null,
+      events: [
+        { ...KIND, type: 'email.queued' },
+        { ...KIND, type: 'email.deferred', at: minute(1) },
+        { ...KIND, type: 'email.opened', at: minute(1) },
+        { ...KIND, type: 'email.opened', at: minute(1) },
+      ],
+    },
+  ])
+  const EXPECTED: Readonly<Record<string, readonly [minute: number, counts: Counts][]>> = {
+    all: [
+      [0, { accepted: 3 }],
+      [1, { deferred: 3, opened: 6 }],
+    ],
+    receiver: [[1, { deferred: 3, opened: 6 }]],
+    source: [[1, { deferred: 3, opened: 6 }]],
+    class: [[1, { deferred: 3 }]],
+    receiver_class: [[1, { deferred: 3 }]],
+  }
+  for (const [dimension, expected] of Object.entries(EXPECTED))
+    it(`count in their minutes by ${dimension}`, () => {
+      const found = rows.filter((row) => row.dimension === dimension && row.workspaceId === GROUP.workspaceId)
+      assert.deepEqual(
+        found.map(({ at, counts }) => [(at.getTime() - KIND.at.getTime()) / 60_000, counts]),
+        expected,
+      )
+    })
 })
 
 describe('intervals', () => {

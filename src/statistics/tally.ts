@@ -1,5 +1,5 @@
 /**
- * Adds up groups of events: pure. Each group becomes counters of its workspace and of the installation, by minute and
+ * Adds up groups of recipients: pure. Each group becomes counters of its workspace and of the installation, by minute and
  * by each dimension that it has. The names in a group come from customers' messages; they are data, never keys of
  * objects.
  */
@@ -16,22 +16,15 @@ import {
   RESOLUTIONS,
   SPARE_MS,
 } from './dimensions.ts'
+import { countersOf, type EventKind, hasClass, isAfterAttempt } from './event-kind.ts'
 import { linkName } from './link-name.ts'
 
-/** Events that differ in nothing that is counted. */
+/** Recipients that differ in nothing that is counted. */
 export interface EventGroup {
   readonly workspaceId: string
-  /** The start of the minute. */
-  readonly at: Date
-  readonly type: string
-  /** Of a bounce: hard. */
-  readonly isHard: boolean
-  /** Of an open or a click. */
-  readonly isMachine: boolean
-  readonly isFirst: boolean
-  /** Of a failure: its address is suppressed. */
-  readonly isSuppressed: boolean
-  /** Of a bounce or deferral. */
+  /** The events of each of them. */
+  readonly events: readonly EventKind[]
+  /** Of those events that have one. */
   readonly class: string | null
   /** Null if the message is no longer stored. */
   readonly tier: string | null
@@ -40,7 +33,7 @@ export interface EventGroup {
   readonly tags: readonly string[] | null
   readonly campaign: string | null
   readonly template: string | null
-  /** An attempt was made before the event. */
+  /** An attempt was made before the events that follow one. */
   readonly isAttempted: boolean
   readonly host: string | null
   readonly source: string | null
@@ -64,56 +57,33 @@ export interface StatisticsRow {
   readonly counts: Counts
 }
 
-const SIMPLE: Readonly<Record<string, CounterName>> = {
-  'email.queued': 'accepted',
-  'email.scheduled': 'accepted',
-  'email.sent': 'sent',
-  'email.delivered': 'delivered',
-  'email.deferred': 'deferred',
-  'email.complained': 'complained',
-  'email.unsubscribed': 'unsubscribed',
-  'email.cancelled': 'cancelled',
-}
-const BY_DETAIL: Readonly<Record<string, (group: EventGroup) => readonly CounterName[]>> = {
-  'email.bounced': ({ isHard }) => [isHard ? 'bounced_hard' : 'bounced_soft'],
-  'email.failed': ({ isSuppressed }) => [isSuppressed ? 'suppressed' : 'failed'],
-  'email.opened': ({ isMachine, isFirst }) =>
-    isMachine ? ['opened_machine'] : isFirst ? ['opened', 'opened_unique'] : ['opened'],
-  'email.clicked': ({ isMachine, isFirst }) =>
-    isMachine ? ['clicked_machine'] : isFirst ? ['clicked', 'clicked_unique'] : ['clicked'],
+/** The events of a group that a dimension counts. */
+const STAGES = {
+  every: () => true,
+  tried: isAfterAttempt,
+  classed: hasClass,
+} as const satisfies Record<string, (kind: EventKind) => boolean>
+type Stage = keyof typeof STAGES
+
+interface DimensionValues {
+  readonly stage: Stage
+  readonly of: (group: EventGroup, receiver: string | null) => readonly (string | null)[]
 }
 
-/** The types of events that are counted. */
-export const COUNTED_TYPES = [...Object.keys(SIMPLE), ...Object.keys(BY_DETAIL)]
-
-export function countersOf(group: EventGroup): readonly CounterName[] {
-  if (!Object.hasOwn(SIMPLE, group.type)) return Object.hasOwn(BY_DETAIL, group.type) ? detailOf(group) : []
-  const simple = SIMPLE[group.type]
-  return simple === undefined ? [] : [simple]
-}
-
-function detailOf(group: EventGroup): readonly CounterName[] {
-  return BY_DETAIL[group.type]?.(group) ?? []
-}
-
-const VALUES: Readonly<Record<DimensionName, (group: EventGroup) => readonly (string | null)[]>> = {
-  all: () => [NO_VALUE],
-  tier: ({ tier }) => [tier],
-  receiver: (group) => [receiverIn(group)],
-  domain: ({ domain }) => [domain],
-  source: ({ source }) => [source],
-  class: ({ class: name }) => [name],
-  receiver_source: (group) => [pairOf(receiverIn(group), group.source)],
-  receiver_class: (group) => [pairOf(receiverIn(group), group.class)],
-  encrypted: (group) => [group.isEncrypted ? receiverIn(group) : null],
-  tag: ({ tags }) => tags ?? [],
-  campaign: ({ campaign }) => [campaign],
-  template: ({ template }) => [template],
-  workspace: ({ workspaceId }) => [workspaceId],
-}
-
-function receiverIn({ isAttempted, host, recipientDomain }: EventGroup): string | null {
-  return isAttempted && recipientDomain !== null ? receiverOf(host, recipientDomain) : null
+const VALUES: Readonly<Record<DimensionName, DimensionValues>> = {
+  all: { stage: 'every', of: () => [NO_VALUE] },
+  tier: { stage: 'every', of: ({ tier }) => [tier] },
+  receiver: { stage: 'tried', of: (_, receiver) => [receiver] },
+  domain: { stage: 'every', of: ({ domain }) => [domain] },
+  source: { stage: 'tried', of: ({ source }) => [source] },
+  class: { stage: 'classed', of: ({ class: name }) => [name] },
+  receiver_source: { stage: 'tried', of: ({ source }, receiver) => [pairOf(receiver, source)] },
+  receiver_class: { stage: 'classed', of: ({ class: name }, receiver) => [pairOf(receiver, name)] },
+  encrypted: { stage: 'tried', of: ({ isEncrypted }, receiver) => [isEncrypted ? receiver : null] },
+  tag: { stage: 'every', of: ({ tags }) => tags ?? [] },
+  campaign: { stage: 'every', of: ({ campaign }) => [campaign] },
+  template: { stage: 'every', of: ({ template }) => [template] },
+  workspace: { stage: 'every', of: ({ workspaceId }) => [workspaceId] },
 }
 
 /** Neither a receiver nor a name of ours has a space. */
@@ -123,33 +93,78 @@ function pairOf(receiver: string | null, other: string | null): string | null {
 
 const SEPARATOR = '\n'
 
+/** The counters that the events of a group have in one minute; a counter is there for each event. */
+interface CountedMinute {
+  readonly at: Date
+  readonly counters: readonly CounterName[]
+}
+
+type CountedMinutes = Readonly<Record<Stage, readonly CountedMinute[]>>
+
 /** Rows of minutes. */
 export function tally(groups: readonly EventGroup[]): StatisticsRow[] {
-  const rows = new Map<string, StatisticsRow>()
-  const add = (row: Omit<StatisticsRow, 'counts'>, key: string, group: EventGroup): void => {
-    let found = rows.get(key)
-    if (found === undefined) {
-      found = { ...row, counts: {} }
-      rows.set(key, found)
-    }
-    for (const name of countersOf(group)) found.counts[name] = (found.counts[name] ?? 0) + group.count
-  }
-  const addTo = (dimension: DimensionName, group: EventGroup, time: string): void => {
-    const { workspaceId, at } = group
-    const { isOfWorkspace, isOfInstallation } = DIMENSIONS[dimension]
-    for (const value of VALUES[dimension](group)) {
-      if (value === null || (value === NO_VALUE && dimension !== 'all')) continue
-      const rest = `${SEPARATOR}${dimension}${SEPARATOR}${time}${SEPARATOR}${value}`
-      const row = { dimension, at, resolution: 'minute', value } as const
-      if (isOfWorkspace) add({ ...row, workspaceId }, workspaceId + rest, group)
-      if (isOfInstallation) add({ ...row, workspaceId: INSTALLATION }, INSTALLATION + rest, group)
-    }
+  const rows: Rows = new Map()
+  const minutesOf = createCache(countMinutes)
+  const receiverOfHost = createCache((host: string) => receiverOf(host, ''))
+  const receiverIn = ({ isAttempted, host, recipientDomain }: EventGroup): string | null => {
+    if (!isAttempted) return null
+    return host === null ? recipientDomain : receiverOfHost(host)
   }
   for (const group of groups) {
-    const time = group.at.toISOString()
-    for (const dimension of DIMENSION_NAMES) addTo(dimension, group, time)
+    const minutes = minutesOf(group.events)
+    const receiver = receiverIn(group)
+    for (const dimension of DIMENSION_NAMES) {
+      const { stage, of } = VALUES[dimension]
+      for (const value of of(group, receiver)) addValue(rows, { group, dimension, value }, minutes[stage])
+    }
   }
   return [...rows.values()]
+}
+
+type Rows = Map<string, StatisticsRow>
+
+interface GroupValue {
+  readonly group: EventGroup
+  readonly dimension: DimensionName
+  readonly value: string | null
+}
+
+function addValue(rows: Rows, { group, dimension, value }: GroupValue, minutes: readonly CountedMinute[]): void {
+  if (value === null || (value === NO_VALUE && dimension !== 'all')) return
+  const { workspaceId, count } = group
+  const { isOfWorkspace, isOfInstallation } = DIMENSIONS[dimension]
+  for (const { at, counters } of minutes) {
+    const row = { dimension, at, resolution: 'minute', value } as const
+    if (isOfWorkspace) addTo(rows, { ...row, workspaceId }, counters, count)
+    if (isOfInstallation) addTo(rows, { ...row, workspaceId: INSTALLATION }, counters, count)
+  }
+}
+
+function addTo(rows: Rows, row: Omit<StatisticsRow, 'counts'>, counters: readonly CounterName[], count: number): void {
+  const { workspaceId, dimension, at, value } = row
+  const key = `${workspaceId}${SEPARATOR}${dimension}${SEPARATOR}${at.getTime()}${SEPARATOR}${value}`
+  let found = rows.get(key)
+  if (found === undefined) {
+    found = { ...row, counts: {} }
+    rows.set(key, found)
+  }
+  for (const name of counters) found.counts[name] = (found.counts[name] ?? 0) + count
+}
+
+function createCache<K, V>(compute: (key: K) => V): (key: K) => V {
+  const known = new Map<K, V>()
+  return (key) => {
+    if (!known.has(key)) known.set(key, compute(key))
+    return known.get(key) as V
+  }
+}
+
+function countMinutes(events: readonly EventKind[]): CountedMinutes {
+  const minutesOf = (isIncluded: (event: EventKind) => boolean): CountedMinute[] => {
+    const minutes = Map.groupBy(events.filter(isIncluded), ({ at }) => at.getTime())
+    return [...minutes].map(([ms, some]) => ({ at: new Date(ms), counters: some.flatMap(countersOf) }))
+  }
+  return { every: minutesOf(STAGES.every), tried: minutesOf(STAGES.tried), classed: minutesOf(STAGES.classed) }
 }
 
 /**
