@@ -17,6 +17,16 @@ describe('a loop of the worker', () => {
     await loop.stop()
   })
 
+  it('waits for as many intervals as a round asks for', async () => {
+    let count = 0
+    const round = (): Promise<number> => Promise.resolve(++count < 3 ? 0 : 1e6)
+    const loop = startLoop(log, { name: 'scaled', everyMs: 1, round })
+    await until(() => count >= 3)
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    assert.strictEqual(count, 3)
+    await loop.stop()
+  })
+
   it('does not begin a round while it must not run', async () => {
     let mayRun = false
     let count = 0

@@ -15,6 +15,8 @@ export interface Loop {
 
 /** One round. True means that there is more to do: the next round follows without a pause. */
 export type Round = () => Promise<boolean>
+/** One round of a loop that waits longer under load: the intervals until the next round, 0 to continue at once. */
+export type ScaledRound = () => Promise<number>
 
 export interface LoopRow {
   /** For the log. */
@@ -26,7 +28,7 @@ export interface LoopRow {
   /** It runs even if the clock of this machine or of PostgreSQL is wrong. */
   readonly isTimeless?: true
   /** Reads files and opens clients; called once, before any loop starts. */
-  readonly createRound: (ctx: Context) => Round
+  readonly createRound: (ctx: Context) => Round | ScaledRound
 }
 
 /** How often a loop that must not run now asks again. */
@@ -36,7 +38,7 @@ const LONGEST_PAUSE_MS = 5000
 export interface LoopStart {
   readonly name: string
   readonly everyMs: number
-  readonly round: Round
+  readonly round: Round | ScaledRound
   /** While this is false, no round begins. */
   readonly mayRun?: () => boolean
 }
@@ -51,9 +53,9 @@ export function startLoop(log: Log, { name, everyMs, round, mayRun = () => true 
   const runOnce = async (): Promise<number> => {
     if (!mayRun()) return Math.min(everyMs, CLOSED_MS)
     try {
-      const isMore = await round()
+      const result = await round()
       backoff.succeeded()
-      return isMore ? 0 : everyMs
+      return typeof result === 'number' ? result * everyMs : result ? 0 : everyMs
     } catch (error) {
       return backoff.failed(error)
     }

@@ -125,7 +125,7 @@ export const LOOPS: readonly LoopRow[] = [
 
   // results
   { name: 'tracking', everyMs: 0.25 * SECOND, createRound: createTrackingRound },
-  // in five seconds more events share a row of a minute, so counting each costs less
+  // up to three times as long under load: more events share a row, so counting each costs less
   { name: 'statistics', isBulk: true, everyMs: scaled(5 * SECOND, 250), createRound: createStatisticsRound },
   {
     name: 'statistics roll-up',

@@ -2,7 +2,8 @@
  * What statistics cost: the CPU of counting the events of a stream, per message, by statement; and reports over a year
  * of ten million recipients. Starts PostgreSQL of its own. The share is that of `--message-ms`, the CPU of all
  * processes for one message end to end, which `npm run bench -- e2e` measures on the same machine.
- * Usage: node bench/statistics/main.ts [--messages N] [--slice N] [--workspaces N] [--message-ms N] [--all | --no-reports]
+ * Usage: node bench/statistics/main.ts [--messages N] [--rate N] [--workspaces N] [--message-ms N]
+ *   [--all | --no-reports]
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -12,7 +13,7 @@ import { createProcessManager } from '#bench/harness/process-manager.ts'
 import { openBenchStores } from '#bench/harness/stores.ts'
 import { formatTable } from '#bench/table.ts'
 import { newId } from '#src/platform/id.ts'
-import { countEvents } from '#src/statistics/count-events.ts'
+import { countEvents, intervalsAt } from '#src/statistics/count-events.ts'
 import { INSTALLATION } from '#src/statistics/dimensions.ts'
 import { openDb, type Queryable } from '#src/stores/db.ts'
 import { migrate } from '#src/stores/migrate.ts'
@@ -23,13 +24,17 @@ import { fillYear, measureReports } from './reports.ts'
 
 const CHUNK = 500
 const TARGET_SHARE = 0.03
+/** The interval of the worker (worker/loops.ts). */
+const ROUND_SECONDS = 5
+/** Of the stream of `mail-stream.ts`. */
+const EVENTS_EACH = 3.35
 /** The first slices open connections, compile code and make plans. */
 const WARM_UP = 6
 
 const { values: given } = parseArgs({
   options: {
     messages: { type: 'string', default: '60000' },
-    slice: { type: 'string', default: '1500' },
+    rate: { type: 'string', default: '300' },
     workspaces: { type: 'string', default: '8' },
     'message-ms': { type: 'string', default: '2.4' },
     all: { type: 'boolean', default: false },
@@ -97,11 +102,12 @@ async function timed(counter: pg.Client, byName: Map<string, number>): Promise<P
   return { db: { transaction } } as unknown as Parameters<typeof countEvents>[0]
 }
 
-/** Counts in slices of `--slice` messages: what 300 messages a second store in five seconds. */
+/** Counts in slices of what `--rate` messages a second store until the next round of the worker. */
 async function measureCounting(client: pg.Client, counter: pg.Client, workspaces: string[]): Promise<string> {
   const byName = new Map<string, number>()
   const ctx = await timed(counter, byName)
-  const slice = Number(given.slice)
+  const rate = Number(given.rate)
+  const slice = Math.round(rate * ROUND_SECONDS * intervalsAt(rate * EVENTS_EACH))
   let [nodeMs, events, messages, warmedUp] = [0, 0, 0, 0]
   for (let n = 0; messages < Number(given.messages); n++) {
     if (n === WARM_UP) {
@@ -135,7 +141,7 @@ async function measureCounting(client: pg.Client, counter: pg.Client, workspaces
     ['PostgreSQL', (pgMs / messages).toFixed(4), '', ''],
     ['Node', (nodeMs / messages).toFixed(4), '', ''],
     [
-      `${messages} messages, ${(events / messages).toFixed(2)} events each`,
+      `${messages} messages, ${(events / messages).toFixed(2)} events each, ${slice} a round`,
       ((pgMs + nodeMs) / messages).toFixed(4),
       `${(share * 100).toFixed(1)} %`,
       share <= TARGET_SHARE ? '' : 'missed',

@@ -3,7 +3,7 @@ import { Client } from 'pg'
 import { newId } from '#src/platform/id.ts'
 import { sql } from '#src/stores/sql.ts'
 import { createContext, type TestContext } from '#test/support/context.ts'
-import { countEvents } from './count-events.ts'
+import { countEvents, countSlice, intervalsAt } from './count-events.ts'
 import { COUNTER_NAMES, INSTALLATION, RESOLUTIONS } from './dimensions.ts'
 import { divide } from './intervals.ts'
 import { readLinks } from './link-report.ts'
@@ -174,6 +174,26 @@ describe('counting events', () => {
     assert.deepEqual(await sums('all'), (await recount()) as never)
     assert.deepEqual((await sums('tag'))['sent'], (await sums('all'))['sent'])
   })
+
+  it('knows how many events came in a second', async () => {
+    await countAll()
+    await storeMail(ctx.db, { workspaceId, at: new Date() }, SENT)
+    await waitForOlderTransactions(ctx.db)
+    const { isMore, perSecond } = await countSlice(ctx, SENT.length)
+    assert.isTrue(isMore)
+    assert.isAbove(perSecond, 0)
+    assert.deepEqual(await countSlice(ctx), { isMore: false, perSecond: 0 })
+  })
+
+  for (const [perSecond, intervals] of [
+    [0, 1],
+    [100, 1],
+    [150, 1.5],
+    [300, 3],
+    [5000, 3],
+  ] as const)
+    it(`waits ${intervals} intervals at ${perSecond} events a second`, () =>
+      assert.strictEqual(intervalsAt(perSecond), intervals))
 
   it('counts nothing of a slice that rolled back', async () => {
     await storeMail(ctx.db, { workspaceId, at: new Date() }, SENT)

@@ -84,38 +84,72 @@ export async function asOnlyWriter<T>(
   })
 }
 
-/** Counts the next events. True if there are more. @throws if PostgreSQL is unavailable. */
-export async function countEvents(ctx: Pick<Context, 'db'>, slice = SLICE): Promise<boolean> {
-  const isMore = await asOnlyWriter(ctx, async (tx) => {
-    const { rows } = await tx.query<CursorRow>(CURSORS)
-    let hasMore = false
-    for (const cursor of rows) hasMore = (await countSlice(tx, cursor, slice)) || hasMore
-    return hasMore
-  })
-  return isMore === true
+/** What a round counted. */
+export interface Counted {
+  readonly isMore: boolean
+  /** Events a second since the last one that was counted before. */
+  readonly perSecond: number
 }
 
-async function countSlice(tx: Queryable, cursor: CursorRow, limit: number): Promise<boolean> {
-  if (cursor.isForeign) return restart(tx, cursor)
+const NOTHING: Counted = { isMore: false, perSecond: 0 }
+
+/** Counts the next events. @throws if PostgreSQL is unavailable. */
+export async function countSlice(ctx: Pick<Context, 'db'>, slice = SLICE): Promise<Counted> {
+  const counted = await asOnlyWriter(ctx, async (tx) => {
+    const { rows } = await tx.query<CursorRow>(CURSORS)
+    let [isMore, perSecond] = [false, 0]
+    for (const cursor of rows) {
+      const events = await countAfter(tx, cursor, slice)
+      isMore = events === slice || isMore
+      if (cursor.beforeTx === null) perSecond = (events / Math.max(1, cursor.nowMs - cursor.sinceMs)) * 1000
+    }
+    return { isMore, perSecond }
+  })
+  return counted ?? NOTHING
+}
+
+/** Counts the next events. True if there are more. @throws if PostgreSQL is unavailable. */
+export async function countEvents(ctx: Pick<Context, 'db'>, slice = SLICE): Promise<boolean> {
+  return (await countSlice(ctx, slice)).isMore
+}
+
+const PER_INTERVAL = 100
+const MOST_INTERVALS = 3
+
+/**
+ * The intervals until the next round at this many events a second: a report of a quiet installation is never late, and
+ * a busy one writes each row less often.
+ */
+export function intervalsAt(perSecond: number): number {
+  return Math.min(MOST_INTERVALS, Math.max(1, perSecond / PER_INTERVAL))
+}
+
+/** Returns how many events it counted. */
+async function countAfter(tx: Queryable, cursor: CursorRow, limit: number): Promise<number> {
+  if (cursor.isForeign) {
+    await restart(tx, cursor)
+    return 0
+  }
   const slice = await findSlice(tx, cursor, limit)
-  if (slice === null) return finish(tx, cursor)
+  if (slice === null) {
+    await finish(tx, cursor)
+    return 0
+  }
   const { groups, clicks } = await readSlice(tx, cursor, slice)
   await addRows(tx, withCoarser(tally(groups), cursor.rolledMs, cursor.nowMs))
   await storeReplies(tx, repliesOf(groups, cursor.nowMs))
   await addLinks(tx, tallyClicks(clicks))
   await tx.query(ADVANCE, [cursor.name, slice.tx, slice.id, sinceMsOf(slice, cursor.nowMs)])
-  return slice.events === limit
+  return slice.events
 }
 
 /** After a restore into another cluster, events have other transactions: those that exist are taken as counted. */
-async function restart(tx: Queryable, { name, completeTx, nowMs, beforeTx }: CursorRow): Promise<boolean> {
+async function restart(tx: Queryable, { name, completeTx, nowMs, beforeTx }: CursorRow): Promise<void> {
   if (beforeTx === null) await tx.query(ADVANCE, [name, completeTx, FIRST_ID, nowMs])
   else await tx.query(END, [name])
-  return false
 }
 
-async function finish(tx: Queryable, { name, completeTx, beforeTx, nowMs, sinceMs }: CursorRow): Promise<boolean> {
+async function finish(tx: Queryable, { name, completeTx, beforeTx, nowMs, sinceMs }: CursorRow): Promise<void> {
   if (beforeTx !== null) await tx.query(END, [name])
   else if (nowMs - sinceMs > IDLE_ADVANCE_MS) await tx.query(ADVANCE, [name, completeTx, FIRST_ID, nowMs])
-  return false
 }

@@ -142,8 +142,8 @@ const mixedIn = ({ ofEvents }: SliceWeeks): string => sql`
  * workspace exists is asked for each group.
  */
 const READ_GROUPS = (weeks: SliceWeeks, isByEvent = false): string => sql`
-  SELECT "workspaceId", codes::text AS codes, class, tier, domain, tags, campaign, template, "isAttempted", host, source,
-    "isEncrypted", "recipientDomain", "mixedId", "mixedN", reply, count
+  SELECT "workspaceId", codes::text AS codes, class, tier, domain, tags, campaign, template, "isAttempted", host,
+    source, "isEncrypted", "recipientDomain", "mixedId", "mixedN", reply, count
   FROM (
     SELECT r.workspace_id AS "workspaceId", r.codes, r.class, m.tier,
       lower(substring(m.from_email FROM '[^@]*$')) AS domain, m.tags, m.campaign_id::text AS campaign,

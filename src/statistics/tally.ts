@@ -1,6 +1,6 @@
 /**
- * Adds up groups of recipients: pure. Each group becomes counters of its workspace and of the installation, by minute and
- * by each dimension that it has. The names in a group come from customers' messages; they are data, never keys of
+ * Adds up groups of recipients: pure. Each group becomes counters of its workspace and of the installation, by minute
+ * and by each dimension that it has. The names in a group come from customers' messages; they are data, never keys of
  * objects.
  */
 import { receiverOf } from '#src/suppression/receiver.ts'
