@@ -11,8 +11,8 @@ import { OTHER_PAGES, WORKSPACE_PAGES } from './pages.ts'
 
 const WIDTHS = [360, 768, 1440] as const
 const THEMES = ['light', 'dark'] as const
-/** For charts, which are drawn after their data came. */
-const SETTLE_MS = 800
+/** For charts and previews, which are drawn after their data came. */
+const SETTLE_MS = 1500
 
 async function main([folder = 'screenshots', ...more]: readonly string[]): Promise<void> {
   const {
