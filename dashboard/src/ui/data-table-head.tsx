@@ -20,7 +20,7 @@ function HeadCell<Row>({ column, width, sort, onSort }: HeadCellProps<Row>) {
       scope="col"
       style={width === undefined ? undefined : { width }}
       aria-sort={isSorted ? (sort.isDescending ? 'descending' : 'ascending') : undefined}
-      className={cx('h-9 px-3 text-xs font-medium text-muted', columnClass(column))}
+      className={cx('h-9 px-2 text-xs font-medium text-muted @xl:px-3', columnClass(column))}
     >
       {isSortable ? (
         <button

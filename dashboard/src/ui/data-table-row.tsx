@@ -82,7 +82,7 @@ export function DataTableRow<Row>(props: DataTableRowProps<Row>) {
         </td>
       )}
       {columns.map((column, at) => (
-        <td key={column.id} className={cx('truncate px-3 py-1', columnClass(column))}>
+        <td key={column.id} className={cx('truncate px-2 py-1 @xl:px-3', columnClass(column))}>
           {at === 0 && href !== undefined ? (
             <UiLink
               href={href}

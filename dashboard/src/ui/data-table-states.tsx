@@ -17,7 +17,7 @@ export function SkeletonRows<Row>({
     <tr key={row} className="h-10 border-b border-line last:border-b-0">
       {hasSelection && <td className="w-10" />}
       {columns.map((column, index) => (
-        <td key={column.id} className={cx('px-3', columnClass(column))}>
+        <td key={column.id} className={cx('px-2 @xl:px-3', columnClass(column))}>
           <Skeleton className={cx('h-3.5', index === 0 ? 'w-3/4' : 'w-1/2', column.align === 'right' && 'ml-auto')} />
         </td>
       ))}
