@@ -66,11 +66,11 @@ function report(call: CommandCall, results: readonly NamedResult[], { publicUrl 
     return todo === '' ? [row] : [row, ['', '', `→ ${todo} (${guide})`]]
   })
   const verdict = verdictOf(failures, count('warning'))
-  const checks = results.map(({ status, detail, todo, name, guide }) => ({
+  const checks = results.map(({ name, status, detail, todo, guide }) => ({
+    name,
     status,
     detail,
     todo,
-    name,
     guide,
     guide_url: guideUrlOf(name, publicUrl),
   }))
