@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import { DEFAULT_REGION, REGION_NAMES } from '#config/regions.ts'
 import { listFindings, type StoredFinding } from '#src/egress/check-store.ts'
+import { findSourceCheckTranslation } from '#src/egress/source-check-texts.ts'
 import { addPool, addToPool, removeFromPool, removePool } from '#src/egress/pools.ts'
 import {
   addSource,
@@ -20,7 +21,7 @@ import {
 } from '#src/egress/sources.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import type { ApiContext } from '#api/http/context.ts'
-import { envelope, plainResponse, timestamp } from '#api/http/response-schemas.ts'
+import { envelope, plainResponse, timestamp, translation } from '#api/http/response-schemas.ts'
 import { route, type ApiResponse, type AnyRoute } from '#api/http/route.ts'
 import { countText } from '#src/platform/plural.ts'
 
@@ -37,7 +38,9 @@ const checkSchema = z.object({
   check: z.string().meta({ description: 'what was checked, such as its reverse DNS name or a block list' }),
   status: z.string().meta({ description: 'ok, warning, failed or skipped' }),
   detail: z.string().meta({ description: 'what the check found' }),
+  detail_translation: translation.nullable().meta({ description: 'of what it found; null: there is none' }),
   todo: z.string().nullable().meta({ description: 'what to do about it; null if nothing' }),
+  todo_translation: translation.nullable().meta({ description: 'of what to do; null: there is none' }),
   since: timestamp.meta({ description: 'since when the check has this status' }),
   checked_at: timestamp.meta({ description: 'when it was checked last' }),
 })
@@ -84,7 +87,9 @@ function present(source: EgressSource, findings: readonly StoredFinding[]): Reco
       check,
       status,
       detail,
+      detail_translation: findSourceCheckTranslation(detail),
       todo: todo ?? null,
+      todo_translation: findSourceCheckTranslation(todo),
       since: since.toISOString(),
       checked_at: checkedAt.toISOString(),
     })),

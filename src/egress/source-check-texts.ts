@@ -1,5 +1,6 @@
 /** What a check of a source finds, and what to do about it, by code (source-checks.ts). */
 import { textsOf } from '#src/platform/coded-text.ts'
+import { createSentenceFinder } from '#src/platform/sentence-codes.ts'
 
 export const SOURCE_CHECK_TEXTS = {
   sandbox: 'not checked in sandbox mode',
@@ -7,11 +8,11 @@ export const SOURCE_CHECK_TEXTS = {
   ptr_missing: '{address} has no name (PTR)',
   ptr_todo: 'ask the provider of the address to set its PTR record to {name}',
   without_ptr: 'there is no PTR record',
-  resolves: '{name} resolves to {address}',
   forward_wrong: '{name} does not resolve to {address}',
   forward_todo: 'add an {type} record for {name} with {address}, or have the PTR record set to {ehlo}',
   ehlo_missing: '{name} has no {type} record',
   ehlo_wrong: '{name} resolves to {found}, not {address}',
+  resolves: '{name} resolves to {address}',
   ehlo_todo: 'add an {type} record for {name} with {address}',
   not_here: '{address} is not on this machine',
   port_open: 'port {port} of {target} can be reached',
@@ -29,3 +30,6 @@ export const SOURCE_CHECK_TEXTS = {
 } as const
 
 export const sourceCheckText = textsOf('source_check', SOURCE_CHECK_TEXTS)
+
+/** Of the finding that was stored last. Null: it has several sentences, or none with a code. */
+export const findSourceCheckTranslation = createSentenceFinder('source_check', SOURCE_CHECK_TEXTS)

@@ -9,7 +9,7 @@ import { ACTION_TEXTS, EVIDENCE_TEXTS } from '#src/deliverability/action-texts.t
 import { DOCTOR_TEXTS } from '#src/doctor/finding-texts.ts'
 import { REASONED_NAMES } from '#src/doctor/reasons.ts'
 import { CHECK_NAMES } from '#src/egress/source-checks.ts'
-import { SOURCE_CHECK_TEXTS } from '#src/egress/source-check-texts.ts'
+import { findSourceCheckTranslation, SOURCE_CHECK_TEXTS } from '#src/egress/source-check-texts.ts'
 import { LIVE_CHECK_TEXTS } from '#src/going-live/live-check-texts.ts'
 import { BIMI_TEXTS, findBimiTranslation } from '#src/domains/bimi-texts.ts'
 import { DOMAIN_STATUS_TEXTS, RECOMMENDATION_TEXTS, RECORD_TEXTS } from '#src/domains/record-texts.ts'
@@ -71,6 +71,7 @@ describe('dashboard: translations of what the server says', () => {
     ['bimi', BIMI_TEXTS, findBimiTranslation],
     ['review', REVIEW_TEXTS, findReviewTranslation],
     ['notice', NOTICE_TEXTS, findNoticeTranslation],
+    ['source_check', SOURCE_CHECK_TEXTS, findSourceCheckTranslation],
   ]
   for (const [area, texts, find] of FINDERS)
     it(`each sentence of ${area} is found, and not taken for another`, () => {

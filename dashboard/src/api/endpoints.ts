@@ -3580,8 +3580,12 @@ export type EgressSource = {
     readonly status: string
     /** what the check found */
     readonly detail: string
+    /** of what it found; null: there is none */
+    readonly detail_translation: Translation | null
     /** what to do about it; null if nothing */
     readonly todo: string | null
+    /** of what to do; null: there is none */
+    readonly todo_translation: Translation | null
     /** since when the check has this status */
     readonly since: string
     /** when it was checked last */

@@ -11,6 +11,7 @@ import {
 } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { StatusBadge } from '#dashboard/src/ui/badge.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { KeyValueList } from '#dashboard/src/ui/key-value-list.tsx'
@@ -112,12 +113,13 @@ function Allowances({ source }: SourceProps): ReactNode {
 
 function SourceChecks({ source }: SourceProps): ReactNode {
   const { operator } = useTexts()
+  const say = useServerText()
   const { sources: texts } = operator
   return (
     <Section title={texts.checks}>
       {source.checks.length === 0 && <p className="text-muted">{texts.noChecks}</p>}
       <ul className="flex flex-col gap-3">
-        {source.checks.map(({ check, status, detail, todo, checked_at: checkedAt }) => (
+        {source.checks.map(({ check, status, detail, todo, checked_at: checkedAt, ...translations }) => (
           <li key={check} className="flex flex-col gap-0.5 text-sm">
             <span className="flex flex-wrap items-center gap-2">
               <span className="font-medium">{check}</span>
@@ -126,8 +128,10 @@ function SourceChecks({ source }: SourceProps): ReactNode {
                 <RelativeTime value={checkedAt} />
               </span>
             </span>
-            <span className="break-words">{detail}</span>
-            {todo !== null && <span className="break-words text-muted">{todo}</span>}
+            <span className="break-words">{say(detail, translations.detail_translation)}</span>
+            {todo !== null && (
+              <span className="break-words text-muted">{say(todo, translations.todo_translation)}</span>
+            )}
           </li>
         ))}
       </ul>
