@@ -91,13 +91,15 @@ describe('a socket that systemd opened', () => {
       import { openPorts } from '#mta/smtp-server/listener.ts'
       import { loadConfig } from '#config/load.ts'
       import { openLog } from '#src/platform/log.ts'
+      import { certificateFor } from '#test/support/certificate.ts'
       const [config, log] = [loadConfig({}), openLog({ logLevel: 'silent' }, 'test')]
+      const certificate = await certificateFor(['late'])
       const one = { what: 'a server', setting: 'SUBMISSION_PORT', port: 587, fallback: 2587 }
       const { plain } = await openPorts({ config, log }, { plain: one })
       console.log('open')
       for await (const line of createInterface({ input: process.stdin })) {
-        const admit = () => true
-        console.log(await plain.listen(new PromptServer({ name: 'late' }, { proxyNetworks: [], log, admit })))
+        const server = new PromptServer({ name: 'late', ...certificate }, { proxyNetworks: [], log, admit: () => true })
+        console.log(await plain.listen(server))
       }
     `
     const command = 'LISTEN_PID=$$ exec "$0" --input-type=module-typescript -e "$1"'
