@@ -25,7 +25,7 @@ export const CLOCK = withDb('clock', async (db, { config }) => {
 export const PROCESS_CLOCKS = withRedis(
   'process clocks',
   () => skipped(doctorText('redis_away')),
-  async (redis, { db, config }) => {
+  async ({ redis }, { db, config }) => {
     if (db === null) return skipped(doctorText('postgres_away'))
     const skews = (await readMetrics({ redis, clock: db.clock })).flatMap(({ owner, snapshot }) => {
       const seconds = snapshot.mailstead_clock_skew_seconds?.[0]

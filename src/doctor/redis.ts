@@ -15,44 +15,75 @@ import {
 } from './check.ts'
 import { doctorText } from './finding-texts.ts'
 
+/** A connection for the checks of one run. */
+interface SharedConnection {
+  readonly redis: Redis
+  /** Null once it can be used; otherwise why not. */
+  readonly problem: Promise<string | null>
+  /** INFO, read once. */
+  info: Promise<RedisInfo> | null
+  users: number
+}
+
+const connections = new WeakMap<CheckContext, SharedConnection>()
+
+/** Checks that run at the same time share a connection, which is closed after the last of them. */
+function acquire(context: CheckContext, url: string): SharedConnection {
+  const open = connections.get(context)
+  if (open !== undefined) {
+    open.users++
+    return open
+  }
+  const redis = openRedis(url, pino({ level: 'silent' }), 'inspection')
+  const { promise, resolve } = Promise.withResolvers<string | null>()
+  redis.once('ready', () => resolve(null))
+  redis.once('error', (error: Error) => resolve(messageOf(error)))
+  const shared = { redis, problem: promise, info: null, users: 1 }
+  connections.set(context, shared)
+  return shared
+}
+
+function release(context: CheckContext, shared: SharedConnection): void {
+  if (--shared.users > 0) return
+  connections.delete(context)
+  shared.redis.disconnect()
+}
+
 /**
- * A check that needs Redis; the connection is its own, and closed after it. `onUnavailable` is the finding when there
- * is none.
+ * A check that needs Redis; the connection is that of the run, not of the process. `onUnavailable` is the finding when
+ * there is none.
  */
 export function withRedis(
   name: string,
   onUnavailable: (problem: CodedText) => DoctorFinding,
-  run: (redis: Redis, context: CheckContext) => Promise<DoctorFinding>,
+  run: (shared: Pick<SharedConnection, 'redis' | 'info'>, context: CheckContext) => Promise<DoctorFinding>,
 ): DoctorCheck {
   return {
     name,
     run: async (context) => {
       if (context.redisUrl === null) return skipped(doctorText('redis_embedded'))
-      const redis = openRedis(context.redisUrl, pino({ level: 'silent' }), 'inspection')
+      const shared = acquire(context, context.redisUrl)
       try {
-        const { promise, resolve } = Promise.withResolvers<string | null>()
-        redis.once('ready', () => resolve(null))
-        redis.once('error', (error: Error) => resolve(messageOf(error)))
-        const problem = await promise
+        const problem = await shared.problem
         return problem === null
-          ? await run(redis, context)
+          ? await run(shared, context)
           : onUnavailable(doctorText('redis_unreachable', { problem }))
       } finally {
-        redis.disconnect()
+        release(context, shared)
       }
     },
   }
 }
 
-async function readInfo(redis: Redis): Promise<RedisInfo> {
-  return parseRedisInfo(await redis.info())
+function readInfo(shared: Pick<SharedConnection, 'redis' | 'info'>): Promise<RedisInfo> {
+  return (shared.info ??= shared.redis.info().then(parseRedisInfo))
 }
 
 export const REDIS = withRedis(
   'Redis',
   (problem) => failed(problem, doctorText('redis_unreachable_todo')),
-  async (redis) => {
-    const info = await readInfo(redis)
+  async (shared) => {
+    const info = await readInfo(shared)
     // the policy has a check of its own
     const problem = findRedisProblem((field) => (field === 'maxmemory_policy' ? undefined : info(field)))
     return problem === null
@@ -64,8 +95,8 @@ export const REDIS = withRedis(
 export const REDIS_MEMORY = withRedis(
   'Redis eviction',
   () => skipped(doctorText('redis_away')),
-  async (redis) => {
-    const policy = (await readInfo(redis))('maxmemory_policy') ?? 'unknown'
+  async (shared) => {
+    const policy = (await readInfo(shared))('maxmemory_policy') ?? 'unknown'
     const problem = findRedisProblem((field) => (field === 'maxmemory_policy' ? policy : undefined))
     return problem === null ? ok(policy) : failed(problem.detail, problem.todo)
   },
@@ -74,8 +105,8 @@ export const REDIS_MEMORY = withRedis(
 export const REDIS_AOF = withRedis(
   'Redis persistence',
   () => skipped(doctorText('redis_away')),
-  async (redis) => {
-    const isOn = (await readInfo(redis))('aof_enabled') === '1'
+  async (shared) => {
+    const isOn = (await readInfo(shared))('aof_enabled') === '1'
     if (isOn) return ok(doctorText('aof'))
     return warning(doctorText('aof_missing'), doctorText('aof_missing_todo'))
   },

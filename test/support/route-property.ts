@@ -1,8 +1,8 @@
 /**
  * Properties that hold for every route and every request: no internal error; each refusal has the standard error body,
  * a status that the route declares, and details that name a field; a refused request writes no row; no request uses
- * more than 50 ms of CPU time, with one exception. Each test file takes a share of the route table, so that the files
- * run in parallel and a new route is covered automatically.
+ * more than 50 ms of CPU time. Each test file takes a share of the route table, so that the files run in parallel and
+ * a new route is covered automatically.
  */
 import { assert } from 'chai'
 import fc from 'fast-check'
@@ -32,8 +32,6 @@ const RUNS = 12
 const MAY_WRITE: Readonly<Record<string, number>> = { 'test-account': 503 }
 /** CPU time of the serving thread for one request. A higher value is measured again, because of garbage collections. */
 const MAX_CPU_MS = 50
-/** `refresh` runs about forty checks, four at a time: together 40 ms, in many short steps. */
-const MAX_CPU_MS_OF: Readonly<Record<string, number>> = { 'admin-list-checks': 200 }
 const CPU_ATTEMPTS = 4
 
 /** No resolver and no registry: every lookup fails immediately. */
@@ -83,9 +81,8 @@ export function describeRoutes(share: number, shares: number): void {
             if (answer.status >= 400 && answer.status !== MAY_WRITE[spec.name])
               assert.deepEqual(rows, {}, `${answer.status}, and rows were written`)
             if (hasChanges) unchanged = null
-            const maxMs = MAX_CPU_MS_OF[spec.name] ?? MAX_CPU_MS
-            if (cpuMs <= maxMs) return
-            await checkCpuTime(api, generated, maxMs)
+            if (cpuMs <= MAX_CPU_MS) return
+            await checkCpuTime(api, generated)
             await watch.written()
           }),
           { numRuns: RUNS },
@@ -237,8 +234,8 @@ function checkResponse(answer: ObservedResponse): void {
 }
 
 /** The minimum of several attempts excludes garbage collections and compilation. */
-async function checkCpuTime(api: TestApi, generated: GeneratedRequest, maxMs: number): Promise<void> {
+async function checkCpuTime(api: TestApi, generated: GeneratedRequest): Promise<void> {
   let least = Infinity
   for (let i = 0; i < CPU_ATTEMPTS; i++) least = Math.min(least, (await send(api, generated)).cpuMs)
-  assert.ok(least <= maxMs, `${Math.round(least)} ms of work`)
+  assert.ok(least <= MAX_CPU_MS, `${Math.round(least)} ms of work`)
 }
