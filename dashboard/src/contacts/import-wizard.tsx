@@ -9,7 +9,7 @@ import { importContacts } from '#dashboard/src/api/endpoints.ts'
 import { useAction } from '#dashboard/src/api/queries.ts'
 import { useCan } from '#dashboard/src/session/session.tsx'
 import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
-import { describeProblem } from '#dashboard/src/shared/form-errors.ts'
+import { describeError } from '#dashboard/src/shared/form-errors.ts'
 import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
@@ -85,7 +85,7 @@ export function ImportWizard(): ReactNode {
             currentKey={step}
             steps={STEPS.map((key, index) => ({ key, label: imports.stepNames[key], isDone: index < current }))}
           />
-          {upload.error !== null && <UploadError error={upload.error} />}
+          {upload.error !== null && <Callout tone="danger">{describeError(upload.error)}</Callout>}
           {upload.isSending && <Progress label={imports.sending} share={null} />}
           {step === 'file' && (
             <FileStep
@@ -119,15 +119,5 @@ export function ImportWizard(): ReactNode {
         <Callout tone="warning">{imports.notAllowed}</Callout>
       )}
     </>
-  )
-}
-
-function UploadError({ error }: { readonly error: ApiError }): ReactNode {
-  return (
-    <Callout tone="danger" title={error.message}>
-      {error.details.map((problem) => (
-        <p key={problem.path}>{describeProblem(problem)}</p>
-      ))}
-    </Callout>
   )
 }

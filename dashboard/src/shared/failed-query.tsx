@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react'
 import type { ApiError } from '#dashboard/src/api/endpoint.ts'
 import { ErrorState } from '#dashboard/src/ui/error-state.tsx'
-import { describeProblem } from './form-errors.ts'
+import { describeError } from './form-errors.ts'
 
 interface FailedQueryProps {
   readonly query: {
@@ -21,7 +21,7 @@ export function FailedQuery({ query, title }: FailedQueryProps): ReactNode {
   return (
     <ErrorState
       title={title}
-      text={[error.message, ...error.details.map(describeProblem)].join(' ')}
+      text={describeError(error)}
       requestId={error.requestId ?? undefined}
       onRetry={isFinal ? undefined : () => void query.refetch()}
       isRetrying={query.isFetching}

@@ -24,8 +24,13 @@ export function formErrors(error: Pick<ApiError, 'details' | 'message'> | null, 
   }
 }
 
+/** What is wrong with a request, as one text: its fields if it names any, because its message is the first of them. */
+export function describeError({ details, message }: Pick<ApiError, 'details' | 'message'>): string {
+  return details.length === 0 ? message : details.map(describeProblem).join(' ')
+}
+
 /** A problem with the name of its field. */
-export function describeProblem({ path, message }: { readonly path: string; readonly message: string }): string {
+function describeProblem({ path, message }: { readonly path: string; readonly message: string }): string {
   return path === '' || /^\p{Lu}/u.test(message) ? joinPath(path, message) : toSentence(`${path} ${message}`)
 }
 
