@@ -74,6 +74,8 @@ export function describeTemplates(started: () => Dashboard): void {
       await page.getByText(/cannot be rendered: .*line 2/).waitFor()
       await page.locator('.cm-lint-marker-error').first().waitFor()
       await write('<p>a</p>\n<p>b {{unsubscribeUrl}}</p>')
+      // what is saved renders its picture again, which must not be the one with the mistake: its answer may come late
+      await mail().locator('p', { hasText: /^b / }).waitFor()
       await save(3)
       // the preview was refused while the mistake was there
       const unexpected = profile.takeProblems(/status of 400/)
@@ -81,7 +83,7 @@ export function describeTemplates(started: () => Dashboard): void {
     })
 
     it('its versions are compared, and an earlier one with its blocks is restored', async () => {
-      const { page, profile } = scene
+      const { page } = scene
       await page.getByRole('link', { name: /^Versions/ }).click()
       const comparison = page.getByRole('region', { name: 'Body' })
       await comparison.getByText('<p>b {{unsubscribeUrl}}</p>').waitFor()
@@ -91,8 +93,6 @@ export function describeTemplates(started: () => Dashboard): void {
       await page.getByText('Version 4 saved').first().waitFor()
       await scene.open('Edit')
       await page.getByRole('button', { name: /^Heading: A/ }).waitFor()
-      // the preview of the moment without any text, which may be refused late
-      assert.deepEqual(profile.takeProblems(/status of 400/), [])
     })
 
     async function write(text: string): Promise<void> {
