@@ -8,7 +8,7 @@ import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startHeartbeat } from '#bin/service/heartbeat.ts'
 import { connectServiceManager } from '#bin/service/service-manager.ts'
-import { releaseStartMemory } from '#bin/service/start-memory.ts'
+import { releaseIdleMemory } from '#bin/service/idle-memory.ts'
 import { reasonOf, UserError } from '#bin/supervisor/user-error.ts'
 import { UnsuitableStoreError } from '#src/stores/store-errors.ts'
 import type { SystemAccount } from '#bin/supervisor/account.ts'
@@ -49,7 +49,7 @@ export async function runRole(
     const service = await start(stop)
     if (!stop.aborted) process.send?.({ ready: true, announced: service.announced ?? {} })
     manager.ready()
-    releaseStartMemory()
+    releaseIdleMemory()
     const heartbeat = startHeartbeat(process.send === undefined ? healthFile : null, manager)
     await aborted(stop)
     manager.stopping()

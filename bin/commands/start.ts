@@ -14,7 +14,7 @@ import { buildDashboard } from '#bin/supervisor/dashboard-build.ts'
 import { prepareProgram } from '#bin/supervisor/program-bundle.ts'
 import { startHeartbeat } from '#bin/service/heartbeat.ts'
 import { connectServiceManager } from '#bin/service/service-manager.ts'
-import { releaseStartMemory } from '#bin/service/start-memory.ts'
+import { releaseIdleMemory } from '#bin/service/idle-memory.ts'
 import { type DataLock, acquireLock } from '#bin/supervisor/lock.ts'
 import { lockFile, openStores, type RunningStores } from '#bin/supervisor/stores.ts'
 import { reasonOf, UserError } from '#bin/supervisor/user-error.ts'
@@ -78,7 +78,7 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
     const offered = await offerFirstAccount({ ...config, databaseUrl: stores.databaseUrl }, firstRun.workspaceId)
     for (const line of offered) printLine(line)
     manager.ready()
-    releaseStartMemory()
+    releaseIdleMemory()
     const heartbeat = startHeartbeat(config.healthFile, manager)
     undo.push(() => Promise.resolve(heartbeat.stop()))
     await reportWhatIsMissing({ ...config, databaseUrl: stores.databaseUrl }, printLine)
