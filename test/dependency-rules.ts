@@ -53,7 +53,7 @@ src/segments: src/contacts src/platform src/stores
 src/shaping: config src src/concurrency src/mail src/platform src/providers src/queue src/stores
 src/templates: src/concurrency src/contacts src/mail src/platform src/stores
 src/messages: config src src/concurrency src/contacts src/egress src/events src/mail src/platform src/providers
-  src/queue src/shaping src/stores src/suppression src/traces src/workspaces
+  src/queue src/shaping src/stores src/suppression src/templates src/traces src/workspaces
 src/people: config src src/auth src/concurrency src/crypto src/mail src/messages src/net src/platform src/queue
   src/rate-limits src/stores src/workspaces
 src/privacy: src src/contacts src/mail src/messages src/platform src/stores src/suppression
@@ -109,9 +109,9 @@ mta: config mta/inbound mta/outbound mta/sandbox mta/submission src src/concurre
   src/stores
 
 # process: REST API and pages
-api/http: config config/settings src src/auth src/certificates src/change-stream src/contacts src/deferred-content
-  src/events src/mail src/messages src/metrics src/mime src/net src/operator src/people src/platform src/rate-limits
-  src/stores src/submission src/templates src/traces src/tracking src/workspaces
+api/http: config config/settings src src/auth src/campaigns src/certificates src/change-stream src/contacts
+  src/deferred-content src/events src/mail src/messages src/metrics src/mime src/net src/operator src/people
+  src/platform src/rate-limits src/stores src/submission src/templates src/traces src/tracking src/workspaces
 api/openapi: api/http src/events src/platform
 api/pages: api/http src/branding src/people src/platform src/subscribe src/tracking
 api/sending: api/http src/auth src/mail src/messages src/net src/platform src/providers src/queue src/stores

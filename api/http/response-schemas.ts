@@ -55,8 +55,21 @@ export const translation = z
   .object({
     code: z.string().meta({ description: 'of the sentence; codes do not change, and new ones may come' }),
     params: z.record(z.string(), z.string()).meta({ description: 'what the sentence names' }),
+    get param_translations() {
+      return z
+        .record(z.string(), translation)
+        .optional()
+        .meta({ description: 'of those params that are sentences themselves' })
+    },
   })
   .meta({ id: 'Translation', description: 'for clients that show a sentence in another language' })
+
+/** Beside `reason`. */
+export const reasonTranslationField = {
+  reason_translation: translation
+    .nullish()
+    .meta({ description: 'with Prefer: translations: of the reason; null: there is none' }),
+}
 
 /** ISO 8601 in UTC, as `toISOString` writes it. */
 export const timestamp = z.iso.datetime()
@@ -78,6 +91,9 @@ export const errorBody = z
       .optional()
       .meta({ description: 'on RATE_LIMITED: which limit is reached' }),
     findings: z.array(finding).optional().meta({ description: 'on a CONFLICT of a campaign: why it cannot be sent' }),
+    message_translation: translation
+      .nullish()
+      .meta({ description: 'with Prefer: translations, if there are no details: of the message; null: there is none' }),
     details: z.array(detail).optional().meta({ description: 'on a VALIDATION_ERROR' }),
     detail_translations: z
       .array(translation.nullable())

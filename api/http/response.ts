@@ -4,6 +4,7 @@ import type Koa from 'koa'
 import { ERRORS, type Detail, type Refusal } from '#src/platform/errors.ts'
 import { findFieldTranslation } from '#src/platform/field-texts.ts'
 import { detachResponse } from './detached-response.ts'
+import { findRefusalTranslation } from './refusal-texts.ts'
 import type { ApiResponse } from './route.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
@@ -48,7 +49,7 @@ export interface ErrorSource {
   readonly publicUrl: string
   /** Unknown fields of the request. */
   readonly warnings?: readonly Detail[]
-  /** The client asks for the codes of the details. */
+  /** The client asks for the codes of the message or of the details. */
   readonly hasTranslations?: boolean
 }
 
@@ -76,11 +77,16 @@ export function refusalBody(
     ...(reason === undefined ? {} : { reason }),
     ...(findings === undefined ? {} : { findings }),
     ...(details === undefined ? {} : { details }),
-    ...(details === undefined || !hasTranslations
-      ? {}
-      : { detail_translations: details.map(({ message: sentence }) => findFieldTranslation(sentence)) }),
+    ...(hasTranslations ? translationsOf(refusal) : {}),
     doc_url: `${publicUrl.replace(/\/+$/, '')}${ERROR_DOCS_PATH}#${error}`,
     request_id: requestId,
     ...(warnings.length === 0 ? {} : { warnings }),
   }
+}
+
+/** Of an invalid request, the message is the first detail. */
+function translationsOf({ message, details }: Refusal): Record<string, unknown> {
+  return details === undefined
+    ? { message_translation: findRefusalTranslation(message) }
+    : { detail_translations: details.map((detail) => findFieldTranslation(detail.message)) }
 }

@@ -2,17 +2,20 @@
  * How an automation runs: the log of its webhook calls, and a dry run that walks one contact through the steps
  * without effects.
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { listCalls, dryRunForContact, type WebhookCallRow } from '#src/automations/inspect.ts'
 import type { AutomationDryRun } from '#src/automations/dry-run.ts'
+import { findEnrolmentTranslation } from '#src/automations/reason-texts.ts'
 import { STEP_KINDS } from '#src/automations/step-kinds.ts'
 import { refuse } from '#src/platform/errors.ts'
 import { mapPage } from '#src/stores/page.ts'
 import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
+import { reasonTranslator, wantsTranslations } from '#api/http/preferences.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { envelope, timestamp, pagedList } from '#api/http/response-schemas.ts'
+import { envelope, pagedList, reasonTranslationField, timestamp, translation } from '#api/http/response-schemas.ts'
 import { countText } from '#src/platform/plural.ts'
 import { findOwnAutomation, byId, NO_AUTOMATION, READ } from './automations.ts'
 import { emailField, propertyFields, readProperties } from './enrolments.ts'
@@ -88,10 +91,14 @@ const rehearsalResponse = envelope(
           .string()
           .nullable()
           .meta({ description: 'why the mail cannot be sent now; the contact would wait at this step' }),
+        obstacle_translation: translation
+          .nullish()
+          .meta({ description: 'with Prefer: translations: of the obstacle; null: there is none' }),
       }),
     ),
     ends: z.enum(['completed', 'exited']),
     reason: z.string().nullable(),
+    ...reasonTranslationField,
     ends_at: timestamp,
   }),
 )
@@ -107,7 +114,7 @@ const dryRun = route({
   status: 200,
   response: rehearsalResponse,
   errors: ['NOT_FOUND'],
-  handle: async (ctx, { caller, params, body: given }) => {
+  handle: async (ctx, { caller, params, headers, body: given }) => {
     const automation = await findOwnAutomation(ctx, caller.workspaceId, params.id)
     if (automation === null) return NO_AUTOMATION
     const assumed = { isOpened: given.opened ?? false, isClicked: given.clicked ?? false, events: given.events ?? [] }
@@ -124,7 +131,7 @@ const dryRun = route({
       body: {
         success: true,
         message: `${countText(rehearsal.steps.length, 'step')}.`,
-        data: presentRehearsal(rehearsal),
+        data: presentRehearsal(rehearsal, headers),
       },
     }
   },
@@ -154,7 +161,14 @@ function presentCall({
   }
 }
 
-function presentRehearsal({ steps, end: ending, endsAtMs }: AutomationDryRun): Record<string, unknown> {
+function presentRehearsal(
+  { steps, end: ending, endsAtMs }: AutomationDryRun,
+  headers: IncomingHttpHeaders,
+): Record<string, unknown> {
+  const translate = reasonTranslator(headers, findEnrolmentTranslation)
+  const reason = ending.kind === 'exited' ? ending.reason : null
+  const ofObstacle = (obstacle: string | null): object =>
+    wantsTranslations(headers) && obstacle !== null ? { obstacle_translation: findEnrolmentTranslation(obstacle) } : {}
   return {
     steps: steps.map(({ id, type, atMs, answer, obstacle }) => ({
       id,
@@ -162,9 +176,11 @@ function presentRehearsal({ steps, end: ending, endsAtMs }: AutomationDryRun): R
       at: new Date(atMs).toISOString(),
       answer,
       obstacle,
+      ...ofObstacle(obstacle),
     })),
     ends: ending.kind,
-    reason: ending.kind === 'exited' ? ending.reason : null,
+    reason,
+    ...translate(reason),
     ends_at: new Date(endsAtMs).toISOString(),
   }
 }

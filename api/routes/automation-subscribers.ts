@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { listEnrolments, type Enrolment } from '#src/automations/enrol.ts'
 import { findEnrolmentPath, type EnrolmentPath } from '#src/automations/enrolment-path.ts'
+import { findEnrolmentTranslation } from '#src/automations/reason-texts.ts'
 import { ENROLMENT_STATES, type EnrolmentState } from '#src/automations/state.ts'
 import { refuse } from '#src/platform/errors.ts'
 import { hexOf, isUuid } from '#src/platform/id.ts'
@@ -9,8 +10,9 @@ import { countText } from '#src/platform/plural.ts'
 import { mapPage } from '#src/stores/page.ts'
 import { openPage } from '#api/http/list-cursor.ts'
 import { pageData, paging } from '#api/http/paging.ts'
+import { reasonTranslator } from '#api/http/preferences.ts'
 import { isRefusal } from '#api/http/response.ts'
-import { envelope, pagedList, timestamp } from '#api/http/response-schemas.ts'
+import { envelope, pagedList, reasonTranslationField, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { byId, findOwnAutomation, NO_AUTOMATION, READ } from './automations.ts'
 
@@ -24,6 +26,7 @@ const subscriberSchema = z.object({
   next_step: z.string().nullable(),
   due_at: timestamp.nullable(),
   reason: z.string().nullable(),
+  ...reasonTranslationField,
   enrolled_at: timestamp,
   ended_at: timestamp.nullable(),
 })
@@ -64,7 +67,12 @@ const list = route({
     const automation = await findOwnAutomation(ctx, caller.workspaceId, params.id)
     if (automation === null) return NO_AUTOMATION
     const found = await listEnrolments(ctx.db, automation.id, { ...page, state: query.status ?? null })
-    const data = pageData('subscribers', mapPage(found, presentSubscriber), page)
+    const translate = reasonTranslator(request.headers, findEnrolmentTranslation)
+    const present = (row: Enrolment): Record<string, unknown> => ({
+      ...presentSubscriber(row),
+      ...translate(row.reason),
+    })
+    const data = pageData('subscribers', mapPage(found, present), page)
     return { body: { success: true, message: `${countText(found.total, 'subscriber')}.`, data } }
   },
 })
@@ -79,14 +87,15 @@ const one = route({
   status: 200,
   response: envelope(subscriberSchema.extend(pathFields)).meta({ id: 'AutomationSubscriberAnswer' }),
   errors: ['NOT_FOUND'],
-  handle: async (ctx, { caller, params }) => {
+  handle: async (ctx, { caller, params, headers }) => {
     const automation = await findOwnAutomation(ctx, caller.workspaceId, params.id)
     if (automation === null) return NO_AUTOMATION
     const { subscriberId: id } = params
     const found = isUuid(id) ? await findEnrolmentPath(ctx.db, automation.id, id) : null
     if (found === null)
       return refuse('NOT_FOUND', 'The automation has no such contact. List them with get-automation-subscribers.')
-    const data = { ...presentSubscriber(found), ...presentPath(found) }
+    const ofReason = reasonTranslator(headers, findEnrolmentTranslation)(found.reason)
+    const data = { ...presentSubscriber(found), ...ofReason, ...presentPath(found) }
     return { body: { success: true, message: `${countText(found.passed.length, 'step')} passed.`, data } }
   },
 })

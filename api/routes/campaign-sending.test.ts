@@ -2,12 +2,13 @@
 import { assert } from 'chai'
 import { hexOf, newId } from '#src/platform/id.ts'
 import { CAMPAIGN_MOVES } from '#src/campaigns/state.ts'
+import type { Translation } from '#src/platform/coded-text.ts'
 import { openLog } from '#src/platform/log.ts'
 import { EPOCH_KEY } from '#src/queue/keys.ts'
 import { openRedis, waitUntilReady } from '#src/stores/redis.ts'
 import { sql } from '#src/stores/sql.ts'
 import { addAudience, addMembers, BODY, createCampaignClient } from '#test/support/campaign.ts'
-import { listOf, startApi, textOf, type TestApi } from '#test/support/api.ts'
+import { listOf, startApi, textOf, type TestApi, type TestResponse } from '#test/support/api.ts'
 
 describe('campaigns before they are sent', () => {
   let api: TestApi
@@ -117,6 +118,23 @@ describe('campaigns before they are sent', () => {
       [['no-unsubscribe-link', false]],
     )
     assert.deepEqual(codes(await preview(id), 'red'), ['no-unsubscribe-link'])
+  })
+  it('why it is not sent has a code for a client that asks', async () => {
+    const id = await create(0)
+    const ask = (method: string, path: string, headers: Record<string, string>): Promise<TestResponse> =>
+      api.call(method, `/public/campaigns/${id}${path}`, { key: api.admin, headers })
+    const translated = { Prefer: 'translations' }
+    const refused = await ask('POST', '/start', translated)
+    const { message_translation: why } = refused.body as { message_translation?: Translation }
+    assert.deepEqual([why?.code, why?.param_translations], [
+      'refusal.campaign_blocked_for_now',
+      { problem: { code: 'finding.nobody', params: {} } },
+    ] as unknown[])
+    await api.db.query(`UPDATE campaigns SET reason = 'the quota of this month is used up' WHERE id = $1`, [id])
+    const [usual, found] = [await ask('GET', '', {}), await ask('GET', '', translated)]
+    const { reason_translation: ofReason, ...same } = found.body['data'] ?? {}
+    assert.deepEqual(ofReason as unknown, { code: 'campaign_reason.quota_used', params: {} })
+    assert.deepEqual(same as unknown, usual.body['data'])
   })
   it('the time is accepted under all of its aliases', async () => {
     const at = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 19)

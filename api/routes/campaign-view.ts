@@ -1,12 +1,15 @@
 /** Campaigns as responses show them: the fields and the statistics; and what all campaign routes share. */
+import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
+import { findCampaignTranslation } from '#src/campaigns/reason-texts.ts'
 import { CAMPAIGN_STATES, type CampaignState } from '#src/campaigns/state.ts'
 import { CAMPAIGN_COUNTERS, readStatistics, readTotals, type CampaignCounts } from '#src/campaigns/statistics.ts'
 import type { Campaign, CampaignRow } from '#src/campaigns/store.ts'
 import { refuse } from '#src/platform/errors.ts'
 import type { ApiContext } from '#api/http/context.ts'
+import { reasonTranslator } from '#api/http/preferences.ts'
 import type { ApiResponse } from '#api/http/route.ts'
-import { envelope, timestamp } from '#api/http/response-schemas.ts'
+import { envelope, reasonTranslationField, timestamp } from '#api/http/response-schemas.ts'
 
 export const ACCESS = { admin: 'campaigns:manage' } as const
 export const byId = z.object({ id: z.string() })
@@ -24,6 +27,7 @@ const campaignRow = z.object({
   name: z.string(),
   status: z.enum(CAMPAIGN_STATE_NAMES),
   reason: nullableText,
+  ...reasonTranslationField,
   template_id: z.uuid().nullable(),
   subject: nullableText,
   from: nullableText,
@@ -79,7 +83,12 @@ export const campaignResponse = envelope(
   campaignRow.extend({ body: nullableText, text: nullableText, metrics: metricsSchema, variants: variantsSchema }),
 ).meta({ id: 'CampaignAnswer' })
 
-export async function respondWithCampaign(ctx: ApiContext, campaign: Campaign, message: string): Promise<ApiResponse> {
+export async function respondWithCampaign(
+  ctx: ApiContext,
+  campaign: Campaign,
+  message: string,
+  headers: IncomingHttpHeaders = {},
+): Promise<ApiResponse> {
   const statistics = await readStatistics(ctx.db, campaign.id)
   const variants =
     campaign.subjectB === null
@@ -87,6 +96,7 @@ export async function respondWithCampaign(ctx: ApiContext, campaign: Campaign, m
       : { a: presentMetrics(statistics.variants.a), b: presentMetrics(statistics.variants.b) }
   const data = {
     ...presentCampaign(campaign),
+    ...reasonTranslator(headers, findCampaignTranslation)(campaign.reason),
     body: campaign.body,
     text: campaign.text,
     metrics: presentMetrics(statistics.all),

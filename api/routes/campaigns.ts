@@ -179,9 +179,9 @@ const get = route({
   status: 200,
   response: campaignResponse,
   errors: ['NOT_FOUND'],
-  handle: async (ctx, { caller, params }) => {
+  handle: async (ctx, { caller, params, headers }) => {
     const campaign = isUuid(params.id) ? await findCampaign(ctx.db, caller.workspaceId, params.id) : null
-    return campaign === null ? NO_CAMPAIGN : respondWithCampaign(ctx, campaign, 'Campaign found.')
+    return campaign === null ? NO_CAMPAIGN : respondWithCampaign(ctx, campaign, 'Campaign found.', headers)
   },
 })
 

@@ -4,29 +4,24 @@
  */
 import { z } from 'zod'
 import { findAudience } from '#src/contacts/audiences.ts'
+import { findFieldTranslation } from '#src/platform/field-texts.ts'
 import { writeRows } from '#src/platform/csv.ts'
 import { refuse } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
-import {
-  cancelImport,
-  findImport,
-  IMPORT_STATES,
-  listErrors,
-  listImports,
-  MAX_ERRORS,
-  type Import,
-  type ImportState,
-} from '#src/imports/imports.ts'
+import { cancelImport, findImport, listErrors, listImports, MAX_ERRORS } from '#src/imports/imports.ts'
+import { findImportTranslation } from '#src/imports/reason-texts.ts'
 import { storeUpload } from '#src/imports/upload.ts'
 import { flag } from '#api/http/boolean-field.ts'
 import { mapPage } from '#src/stores/page.ts'
 import { openPage } from '#api/http/list-cursor.ts'
 import { nextCursor, pageData, paging, wholeLimit } from '#api/http/paging.ts'
+import { reasonTranslator, wantsTranslations } from '#api/http/preferences.ts'
 import { isRefusal } from '#api/http/response.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
-import { envelope, nextCursorField, timestamp, pagedList } from '#api/http/response-schemas.ts'
+import { envelope, nextCursorField, pagedList, translation } from '#api/http/response-schemas.ts'
 import { countText } from '#src/platform/plural.ts'
 import { NO_AUDIENCE } from './audiences.ts'
+import { importSchema, presentImport } from './contact-import-view.ts'
 
 const ACCESS = { admin: 'contacts:write' } as const
 const byPath = z.object({ id: z.string() })
@@ -72,41 +67,6 @@ const importQuery = z
   })
 
 const count = z.int().min(0)
-const importSchema = z
-  .object({
-    id: z.uuid(),
-    object: z.literal('contact_import'),
-    status: z.enum(Object.keys(IMPORT_STATES) as [ImportState, ...ImportState[]]),
-    audienceId: z.uuid(),
-    audience_id: z.uuid(),
-    dryRun: z.boolean(),
-    dry_run: z.boolean(),
-    columns: z
-      .array(z.object({ column: z.string(), meaning: z.string() }))
-      .meta({ description: 'what each column of the file means' }),
-    progress: z.number().meta({ description: '0 to 1: the processed share of the bytes of the file' }),
-    queuePosition: count
-      .nullable()
-      .meta({ description: 'imports that are processed before it; 0 while it runs, null when it does not wait' }),
-    queue_position: count.nullable(),
-    bytes: count,
-    rows: z.object({
-      read: count,
-      added: count,
-      updated: count,
-      joined: count,
-      duplicates: count,
-      failed: count,
-      blocked: count,
-      unsubscribed: count,
-    }),
-    reason: z.string().nullable().meta({ description: 'why it failed' }),
-    createdAt: timestamp,
-    created_at: timestamp,
-    finishedAt: timestamp.nullable(),
-    finished_at: timestamp.nullable(),
-  })
-  .meta({ id: 'ContactImport' })
 const importResponse = envelope(importSchema).meta({ id: 'ContactImportAnswer' })
 
 const NO_IMPORT = refuse('NOT_FOUND', 'There is no such import. List them with list-imports.')
@@ -170,11 +130,11 @@ const get = route({
   status: 200,
   response: importResponse,
   errors: ['NOT_FOUND'],
-  handle: async (ctx, { caller, params }) => {
+  handle: async (ctx, { caller, params, headers }) => {
     const found = isUuid(params.id) ? await findImport(ctx.db, caller.workspaceId, params.id) : null
-    return found === null
-      ? NO_IMPORT
-      : { body: { success: true, message: `The import is ${found.state}.`, data: presentImport(found) } }
+    if (found === null) return NO_IMPORT
+    const data = { ...presentImport(found), ...reasonTranslator(headers, findImportTranslation)(found.reason) }
+    return { body: { success: true, message: `The import is ${found.state}.`, data } }
   },
 })
 
@@ -182,6 +142,9 @@ const rowError = z.object({
   line: count,
   column: z.string().nullable(),
   message: z.string(),
+  translation: translation
+    .nullish()
+    .meta({ description: 'with Prefer: translations: of the message; null: there is none' }),
   value: z.string().nullable(),
 })
 const getErrors = route({
@@ -214,7 +177,10 @@ const getErrors = route({
     if (found === null) return NO_IMPORT
     if (query.format === 'json') {
       const { items, next } = await listErrors(ctx.db, found.id, page)
-      const data = { errors: items, failed: found.failed, ...nextCursor(next, page) }
+      const errors = wantsTranslations(request.headers)
+        ? items.map((one) => ({ ...one, translation: findFieldTranslation(one.message) }))
+        : items
+      const data = { errors, failed: found.failed, ...nextCursor(next, page) }
       return { body: { success: true, message: `${countText(found.failed, 'row')} failed.`, data } }
     }
     const { items: errors } = await listErrors(ctx.db, found.id)
@@ -252,45 +218,5 @@ function parseJson(text: string): unknown {
     return JSON.parse(text) as unknown
   } catch {
     return undefined
-  }
-}
-
-function presentImport(found: Import): Record<string, unknown> {
-  const {
-    id,
-    audienceId,
-    state,
-    isDryRun,
-    layout,
-    bytes,
-    position,
-    queuePosition,
-    reason,
-    createdAt,
-    finishedAt,
-    rowCount,
-    ...counts
-  } = found
-  const { added, updated, joined, duplicates, failed, blocked, unsubscribed } = counts
-  const [created, finished] = [createdAt.toISOString(), finishedAt?.toISOString() ?? null]
-  return {
-    id,
-    object: 'contact_import',
-    status: state,
-    audienceId,
-    audience_id: audienceId,
-    dryRun: isDryRun,
-    dry_run: isDryRun,
-    columns: layout.columns.map(({ name, meaning }) => ({ column: name, meaning })),
-    progress: state === 'done' ? 1 : bytes === 0 ? 0 : Math.floor((position / bytes) * 1000) / 1000,
-    queuePosition,
-    queue_position: queuePosition,
-    bytes,
-    rows: { read: rowCount, added, updated, joined, duplicates, failed, blocked, unsubscribed },
-    reason,
-    createdAt: created,
-    created_at: created,
-    finishedAt: finished,
-    finished_at: finished,
   }
 }

@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import { refuse, type Refusal } from '#src/platform/errors.ts'
 import { isUuid } from '#src/platform/id.ts'
+import { findFirst } from '#src/platform/sentence-codes.ts'
 import {
   type TemplateDraft,
   type PreviewParams,
@@ -13,6 +14,7 @@ import {
   type TemplatePreviewResult,
   reviewTemplate,
 } from '#src/templates/preview.ts'
+import { findTemplateTranslation } from '#src/templates/problem-texts.ts'
 import { REVIEW_RULES } from '#src/templates/review-rules.ts'
 import { findReviewTranslation } from '#src/templates/review-texts.ts'
 import { authoredFields } from '#src/templates/store.ts'
@@ -110,6 +112,7 @@ const preview = route({
   },
 })
 
+const findFindingTranslation = findFirst(findReviewTranslation, findTemplateTranslation)
 const findingSchema = z.object({
   rule: z.enum(Object.keys(REVIEW_RULES) as [keyof typeof REVIEW_RULES, ...(keyof typeof REVIEW_RULES)[]]),
   level: z.enum(['error', 'campaign', 'warning']),
@@ -146,7 +149,7 @@ const check = route({
     const { findings, text, size } = reviewed.review
     const has = (level: string): boolean => findings.some((one) => one.level === level)
     const data = {
-      findings: findings.map((one) => ({ ...one, translation: findReviewTranslation(one.message) })),
+      findings: findings.map((one) => ({ ...one, translation: findFindingTranslation(one.message) })),
       may_be_sent: !has('error'),
       may_be_campaign: !has('error') && !has('campaign'),
       text,

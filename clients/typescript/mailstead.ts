@@ -814,6 +814,8 @@ export type AutomationSubscriberAnswer = {
     readonly due_at: string | null
     /** why, in words */
     readonly reason: string | null
+    /** with Prefer: translations: of the reason; null: there is none */
+    readonly reason_translation?: Translation | null
     /** when the contact was enrolled */
     readonly enrolled_at: string
     /** when it ended; null until then */
@@ -923,6 +925,8 @@ export type CampaignAnswer = {
     readonly status: "DRAFT" | "SCHEDULED" | "SENDING" | "PAUSED" | "SENT" | "COMPLETED" | "FAILED" | "CANCELLED"
     /** why, in words */
     readonly reason: string | null
+    /** with Prefer: translations: of the reason; null: there is none */
+    readonly reason_translation?: Translation | null
     /** the id of the template */
     readonly template_id: string | null
     /** the subject, up to 998 characters; with a template it wins over the template’s */
@@ -1599,6 +1603,8 @@ export type ContactImport = {
   }
   /** why it failed */
   readonly reason: string | null
+  /** with Prefer: translations: of the reason; null: there is none */
+  readonly reason_translation?: Translation | null
   /** when it was created */
   readonly createdAt: string
   /** when it was created */
@@ -2515,11 +2521,15 @@ export type DryRunAutomationAnswer = {
       readonly answer: boolean | null
       /** why the mail cannot be sent now; the contact would wait at this step */
       readonly obstacle: string | null
+      /** with Prefer: translations: of the obstacle; null: there is none */
+      readonly obstacle_translation?: Translation | null
     })[]
     /** why the run ends */
     readonly ends: "completed" | "exited"
     /** why, in words */
     readonly reason: string | null
+    /** with Prefer: translations: of the reason; null: there is none */
+    readonly reason_translation?: Translation | null
     /** when it ends */
     readonly ends_at: string
   }
@@ -3477,6 +3487,8 @@ export type ErrorBody = {
     /** whether the same request with `force: true` is accepted despite it */
     readonly may_force: boolean
   }[]
+  /** with Prefer: translations, if there are no details: of the message; null: there is none */
+  readonly message_translation?: Translation | null
   /** on a VALIDATION_ERROR */
   readonly details?: readonly {
     /** the field, such as to.1.email; empty for the request as a whole */
@@ -3771,6 +3783,8 @@ export type GetAutomationSubscribersAnswer = {
       readonly due_at: string | null
       /** why, in words */
       readonly reason: string | null
+      /** with Prefer: translations: of the reason; null: there is none */
+      readonly reason_translation?: Translation | null
       /** when the contact was enrolled */
       readonly enrolled_at: string
       /** when it ended; null until then */
@@ -3831,6 +3845,8 @@ export type GetCampaignsAnswer = {
       readonly status: "DRAFT" | "SCHEDULED" | "SENDING" | "PAUSED" | "SENT" | "COMPLETED" | "FAILED" | "CANCELLED"
       /** why, in words */
       readonly reason: string | null
+      /** with Prefer: translations: of the reason; null: there is none */
+      readonly reason_translation?: Translation | null
       /** the id of the template */
       readonly template_id: string | null
       /** the subject, up to 998 characters; with a template it wins over the template’s */
@@ -4271,6 +4287,8 @@ export type GetImportErrorsAnswer = {
       readonly column: string | null
       /** the result in words, for people */
       readonly message: string
+      /** with Prefer: translations: of the message; null: there is none */
+      readonly translation?: Translation | null
       /** the value that was refused */
       readonly value: string | null
     })[]
@@ -6193,6 +6211,8 @@ export type RefusedBatchItem = {
     /** whether the same request with `force: true` is accepted despite it */
     readonly may_force: boolean
   }[]
+  /** with Prefer: translations, if there are no details: of the message; null: there is none */
+  readonly message_translation?: Translation | null
   /** on a VALIDATION_ERROR */
   readonly details?: readonly {
     /** the field, such as to.1.email; empty for the request as a whole */
@@ -7225,6 +7245,8 @@ export type Translation = {
   readonly code: string
   /** what the sentence names */
   readonly params: Readonly<Record<string, string>>
+  /** of those params that are sentences themselves */
+  readonly param_translations?: Readonly<Record<string, Translation>>
 }
 
 export type UnenrollContactBody = {

@@ -16,6 +16,7 @@ import type { Campaign } from './store.ts'
 import { translationOf, type CodedText, type Translation } from '#src/platform/coded-text.ts'
 import { countText } from '#src/platform/plural.ts'
 import { findingText } from './finding-texts.ts'
+import { findCampaignTranslation } from './reason-texts.ts'
 
 export interface PreviewFinding {
   readonly code: string
@@ -103,7 +104,7 @@ export async function previewCampaign(
 }
 
 function toFinding({ code, message, translation, mayForce }: StartBlocker): PreviewFinding {
-  return { code, level: 'red', message, translation: translation ?? null, mayForce }
+  return { code, level: 'red', message, translation: translation ?? findCampaignTranslation(message), mayForce }
 }
 
 interface PreviewFacts {

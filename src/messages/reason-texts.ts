@@ -3,6 +3,7 @@
  * has no code.
  */
 import { createSentenceFinder } from '#src/platform/sentence-codes.ts'
+import { findTemplateTranslation } from '#src/templates/problem-texts.ts'
 
 export const REASON_TEXTS = {
   suppressed_because: 'the address is on the suppression list: {cause}',
@@ -42,4 +43,4 @@ export const REASON_TEXTS = {
 } as const satisfies Readonly<Record<string, string>>
 
 /** Null: the reason has no code. */
-export const findReasonTranslation = createSentenceFinder('reason', REASON_TEXTS)
+export const findReasonTranslation = createSentenceFinder('reason', REASON_TEXTS, { reason: findTemplateTranslation })

@@ -12,6 +12,8 @@ export interface Translation {
   /** Such as `record.cname_elsewhere`. */
   readonly code: string
   readonly params: Readonly<Record<string, string>>
+  /** Of the params that are sentences with a code themselves. */
+  readonly param_translations?: Readonly<Record<string, Translation>>
 }
 
 export interface CodedText extends Translation {

@@ -234,4 +234,6 @@ export const FIELD_TEXTS = {
 } as const satisfies Readonly<Record<string, string>>
 
 /** Null: it has no code. */
-export const findFieldTranslation = createSentenceFinder('field', FIELD_TEXTS)
+export const findFieldTranslation = createSentenceFinder('field', FIELD_TEXTS, {
+  problem: (sentence) => findFieldTranslation(sentence),
+})

@@ -20,24 +20,62 @@ interface Pattern {
 /** Null: the sentence has no code. */
 export type SentenceFinder = (sentence: string) => Translation | null
 
-/** Of sentences that begin alike, the more exact one stands first in `texts`. */
-export function createSentenceFinder(area: string, texts: Readonly<Record<string, string>>): SentenceFinder {
+/** Finds the codes of params that are sentences themselves, by the names of the params. */
+type ParamFinders = Readonly<Record<string, SentenceFinder>>
+
+/** The first of the finders that knows the sentence. */
+export function findFirst(...finders: readonly SentenceFinder[]): SentenceFinder {
+  return (sentence) => {
+    for (const find of finders) {
+      const found = find(sentence)
+      if (found !== null) return found
+    }
+    return null
+  }
+}
+
+/**
+ * Of sentences that begin alike, the more exact one stands first in `texts`. A sentence with a word in a gap of `words`
+ * that its finder does not know is another sentence.
+ */
+export function createSentenceFinder(
+  area: string,
+  texts: Readonly<Record<string, string>>,
+  paramFinders: ParamFinders = {},
+  words: readonly string[] = [],
+): SentenceFinder {
   const entries = Object.entries(texts).map(([code, text]) => [`${area}.${code}`, text] as const)
   const plainCodes = new Map(entries.filter(([, text]) => !GAP.test(text)).map(([code, text]) => [text, code]))
   const patterns = entries.filter(([, text]) => GAP.test(text)).map(([code, text]) => toPattern(code, text))
   return (sentence) => {
     if (sentence.length > MAX_LENGTH) return null
     const plain = plainCodes.get(sentence)
-    return plain === undefined ? findPattern(patterns, sentence) : { code: plain, params: {} }
+    if (plain !== undefined) return { code: plain, params: {} }
+    for (const found of matchPatterns(patterns, sentence)) {
+      const translated = withParamTranslations(found, paramFinders)
+      if (words.every((name) => hasKnownWord(translated, name))) return translated
+    }
+    return null
   }
 }
 
-function findPattern(patterns: readonly Pattern[], sentence: string): Translation | null {
+function hasKnownWord({ params, param_translations: translations }: Translation, name: string): boolean {
+  return params[name] === undefined || translations?.[name] !== undefined
+}
+
+function withParamTranslations(found: Translation, finders: ParamFinders): Translation {
+  const translated = Object.entries(found.params).flatMap(([name, value]) => {
+    const translation = finders[name]?.(value) ?? null
+    return translation === null ? [] : [[name, translation] as const]
+  })
+  return translated.length === 0 ? found : { ...found, param_translations: Object.fromEntries(translated) }
+}
+
+function* matchPatterns(patterns: readonly Pattern[], sentence: string): Generator<Translation> {
   for (const { code, names, pattern } of patterns) {
     const found = pattern.exec(sentence)
-    if (found !== null) return { code, params: Object.fromEntries(names.map((name, i) => [name, found[i + 1] ?? ''])) }
+    if (found !== null) yield { code, params: Object.fromEntries(names.map((name, i) => [name, found[i + 1] ?? ''])) }
   }
-  return null
 }
 
 function toPattern(code: string, text: string): Pattern {

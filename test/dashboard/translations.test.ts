@@ -4,7 +4,10 @@
  */
 import { assert } from 'chai'
 import { server as german } from '#dashboard/src/texts/de/server.ts'
+import { findRefusalTranslation, REFUSAL_TEXTS } from '#api/http/refusal-texts.ts'
+import { ENROLMENT_REASON_TEXTS, findEnrolmentTranslation } from '#src/automations/reason-texts.ts'
 import { FINDING_TEXTS } from '#src/campaigns/finding-texts.ts'
+import { CAMPAIGN_REASON_TEXTS, findCampaignTranslation, SEVERAL_TEXTS } from '#src/campaigns/reason-texts.ts'
 import { ACTION_TEXTS, EVIDENCE_TEXTS } from '#src/deliverability/action-texts.ts'
 import { DOCTOR_TEXTS } from '#src/doctor/finding-texts.ts'
 import { REASONED_NAMES } from '#src/doctor/reasons.ts'
@@ -13,16 +16,18 @@ import { findSourceCheckTranslation, SOURCE_CHECK_TEXTS } from '#src/egress/sour
 import { LIVE_CHECK_TEXTS } from '#src/going-live/live-check-texts.ts'
 import { BIMI_TEXTS, findBimiTranslation } from '#src/domains/bimi-texts.ts'
 import { DOMAIN_STATUS_TEXTS, RECOMMENDATION_TEXTS, RECORD_TEXTS } from '#src/domains/record-texts.ts'
+import { findImportTranslation, IMPORT_REASON_TEXTS } from '#src/imports/reason-texts.ts'
 import { GATE_RULE_TEXTS, GATE_TEXTS, PROGRESS_TEXTS } from '#src/messages/gate-texts.ts'
 import { findReasonTranslation, REASON_TEXTS } from '#src/messages/reason-texts.ts'
 import { findNoticeTranslation, NOTICE_TEXTS } from '#src/operator/notice-texts.ts'
+import { findTemplateTranslation, TEMPLATE_PROBLEM_TEXTS } from '#src/templates/problem-texts.ts'
 import { findReviewTranslation, REVIEW_TEXTS } from '#src/templates/review-texts.ts'
 import { NOTICE_KINDS } from '#src/operator/notices.ts'
 import { PLACEHOLDER } from '#src/platform/coded-text.ts'
 import { FINDING_TEXTS as PART_TEXTS } from '#src/platform/finding-text.ts'
 import type { SentenceFinder } from '#src/platform/sentence-codes.ts'
 import { REDIS_TEXTS } from '#src/stores/redis-suitability.ts'
-import { FIELD_TEXTS } from '#src/platform/field-texts.ts'
+import { FIELD_TEXTS, findFieldTranslation } from '#src/platform/field-texts.ts'
 import { ERRORS } from '#src/platform/errors.ts'
 
 const AREAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -46,6 +51,12 @@ const AREAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   bimi: BIMI_TEXTS,
   review: REVIEW_TEXTS,
   notice: NOTICE_TEXTS,
+  refusal: REFUSAL_TEXTS,
+  template: TEMPLATE_PROBLEM_TEXTS,
+  campaign_reason: CAMPAIGN_REASON_TEXTS,
+  several: SEVERAL_TEXTS,
+  import_reason: IMPORT_REASON_TEXTS,
+  enrolment_reason: ENROLMENT_REASON_TEXTS,
 }
 /** Of requests that got no answer, or one without a code. */
 const ERRORS_OF_DASHBOARD = ['UNREACHABLE', 'UNKNOWN']
@@ -72,11 +83,17 @@ describe('dashboard: translations of what the server says', () => {
     ['review', REVIEW_TEXTS, findReviewTranslation],
     ['notice', NOTICE_TEXTS, findNoticeTranslation],
     ['source_check', SOURCE_CHECK_TEXTS, findSourceCheckTranslation],
+    ['field', FIELD_TEXTS, findFieldTranslation],
+    ['refusal', REFUSAL_TEXTS, findRefusalTranslation],
+    ['template', TEMPLATE_PROBLEM_TEXTS, findTemplateTranslation],
+    ['campaign_reason', CAMPAIGN_REASON_TEXTS, findCampaignTranslation],
+    ['finding', FINDING_TEXTS, findCampaignTranslation],
+    ['import_reason', IMPORT_REASON_TEXTS, findImportTranslation],
+    ['enrolment_reason', ENROLMENT_REASON_TEXTS, findEnrolmentTranslation],
   ]
   for (const [area, texts, find] of FINDERS)
     it(`each sentence of ${area} is found, and not taken for another`, () => {
-      for (const [code, text] of Object.entries(texts))
-        assert.strictEqual(find(text.replaceAll(PLACEHOLDER, '7'))?.code, `${area}.${code}`)
+      for (const [code, text] of Object.entries(texts)) assert.strictEqual(find(fill(text))?.code, `${area}.${code}`)
     })
 
   for (const [code, text] of english)
@@ -84,6 +101,11 @@ describe('dashboard: translations of what the server says', () => {
       assert.includeMembers(namesIn(text), namesIn(german[code] ?? ''))
     })
 })
+
+/** A part of a template has a name of its own. */
+function fill(text: string): string {
+  return text.replaceAll(PLACEHOLDER, (_, name: string) => (name === 'part' ? 'body' : '7'))
+}
 
 function namesIn(text: string): string[] {
   return [...text.matchAll(PLACEHOLDER)].map(([, name = '']) => name)

@@ -169,6 +169,15 @@ describe('specification: errors', () => {
     })
   }
 
+  it('Prefer: translations adds the code of the message, and changes nothing else', async () => {
+    const ask = (headers: Record<string, string>): Promise<TestResponse> =>
+      context.api.call('GET', `/public/audiences/get-audience?id=${UNKNOWN}`, { key: context.api.admin, headers })
+    const usual = (await ask({})).body
+    const { message_translation: translation, ...same } = (await ask({ Prefer: 'translations' })).body
+    assert.deepEqual(translation as unknown, { code: 'refusal.no_audience', params: {} })
+    assert.deepEqual({ ...same, request_id: '' } as unknown, { ...usual, request_id: '' } as unknown)
+  })
+
   it('Prefer: translations adds the code of each detail, and changes nothing else', async () => {
     const ask = (headers?: Record<string, string>): Promise<TestResponse> =>
       context.api.call('POST', '/send-email/instant', {

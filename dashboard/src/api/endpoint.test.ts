@@ -36,10 +36,20 @@ describe('requests of the dashboard', () => {
       })
       const error = new ApiError(400, answer)
       assert.strictEqual(error.message, 'Falsch (name: Das fehlt.)')
+      assert.strictEqual(error.serverMessage, 'name: is required')
       assert.deepEqual(
         error.details.map(({ message }) => message),
         ['Das fehlt.', 'is odd'],
       )
+    })
+
+    it('say the code of the message', () => {
+      setErrorLanguage({ ...english, sayError: (code, text, translation) => translation?.code ?? `${code} ${text}` })
+      const lost = { error: 'NOT_FOUND', message: 'No such key.' } as const
+      const translated = { ...lost, message_translation: { code: 'refusal.no_key', params: {} } }
+      assert.strictEqual(new ApiError(404, lost).message, 'NOT_FOUND No such key.')
+      assert.strictEqual(new ApiError(404, translated).message, 'refusal.no_key')
+      assert.strictEqual(new ApiError(404, translated).serverMessage, 'No such key.')
     })
   })
 })

@@ -1,5 +1,5 @@
 /** What an endpoint of the API is, and how a request to it is sent. Nothing else in the dashboard calls `fetch`. */
-import type { ErrorBody } from './endpoints.ts'
+import type { ErrorBody, Translation } from './endpoints.ts'
 
 /** `Input` and `Output` are types only: what a request has, and what a success answers. */
 export interface Endpoint<Input, Output> {
@@ -30,12 +30,12 @@ export interface FieldProblem {
   readonly message: string
 }
 
-type DetailTranslation = NonNullable<ErrorBody['detail_translations']>[number]
+type SentenceTranslation = Translation | null | undefined
 
 export interface ErrorLanguage {
-  readonly sayError: (code: string, message: string) => string
+  readonly sayError: (code: string, message: string, translation: SentenceTranslation) => string
   /** A sentence about a field. */
-  readonly sayDetail: (message: string, translation: DetailTranslation | undefined) => string
+  readonly sayDetail: (message: string, translation: SentenceTranslation) => string
 }
 
 let language: ErrorLanguage = { sayError: (_, message) => message, sayDetail: (message) => message }
@@ -63,6 +63,8 @@ function messageOf(
 export class ApiError extends Error {
   readonly status: number
   readonly code: ErrorBody['error'] | 'UNREACHABLE' | 'UNKNOWN'
+  /** In English, for what is read from it. */
+  readonly serverMessage: string
   readonly details: readonly FieldProblem[]
   /** Seconds; null if a retry does not help. */
   readonly retryAfter: number | null
@@ -73,8 +75,10 @@ export class ApiError extends Error {
     const code = status === 0 ? 'UNREACHABLE' : (answer.error ?? 'UNKNOWN')
     const details = sayDetails(answer)
     const message = messageOf(answer, details, answer.details ?? [])
-    super(language.sayError(code, message ?? `The server answered with status ${status}.`))
+    const sentence = message ?? `The server answered with status ${status}.`
+    super(language.sayError(code, sentence, answer.message_translation))
     this.name = 'ApiError'
+    this.serverMessage = answer.message ?? sentence
     this.status = status
     this.code = code
     this.details = details

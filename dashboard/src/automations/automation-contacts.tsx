@@ -14,6 +14,7 @@ import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { formErrors, useFocusOnError } from '#dashboard/src/shared/form-errors.ts'
 import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { StatusBadge } from '#dashboard/src/ui/badge.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
@@ -98,6 +99,7 @@ export function AutomationContacts({ automation }: { readonly automation: Automa
 
 function useColumns(automation: Automation): readonly DataColumn<Subscriber>[] {
   const { automations } = useTexts()
+  const say = useServerText()
   const steps = automation.steps as unknown as readonly FlowStep[]
   const nameOf = (id: string | null): string => {
     const step = id === null ? undefined : findStep(steps, id)
@@ -114,7 +116,11 @@ function useColumns(automation: Automation): readonly DataColumn<Subscriber>[] {
     {
       id: 'next',
       header: automations.nextStep,
-      cell: (row) => <span className="truncate">{row.reason ?? nameOf(row.next_step)}</span>,
+      cell: (row) => (
+        <span className="truncate">
+          {row.reason === null ? nameOf(row.next_step) : say(row.reason, row.reason_translation)}
+        </span>
+      ),
       priority: 2,
     },
     {

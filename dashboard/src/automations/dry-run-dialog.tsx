@@ -5,6 +5,7 @@ import { dryRunAutomation, type DryRunAutomationAnswer } from '#dashboard/src/ap
 import { useAction } from '#dashboard/src/api/queries.ts'
 import { formErrors, useFocusOnError } from '#dashboard/src/shared/form-errors.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { Badge } from '#dashboard/src/ui/badge.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
@@ -73,21 +74,26 @@ export function DryRunDialog({ automation, isUnsaved, isOpen, onClose }: DryRunD
 
 function DryRunResult({ result }: { readonly result: DryRunAutomationAnswer['data'] }): ReactNode {
   const { automations } = useTexts()
+  const say = useServerText()
   return (
     <ol aria-live="polite" className="divide-y divide-line rounded-lg border border-line">
-      {result.steps.map(({ id, type, at, answer, obstacle }) => (
+      {result.steps.map(({ id, type, at, answer, obstacle, obstacle_translation: ofObstacle }) => (
         <li key={id} className="flex flex-wrap items-baseline gap-x-3 gap-y-1 px-3 py-2">
           <span className="font-medium">{automations.types[type]}</span>
           {answer !== null && <Badge>{answer ? automations.answered.yes : automations.answered.no}</Badge>}
           <span className="ml-auto text-sm text-muted">
             <DateTime value={at} />
           </span>
-          {obstacle !== null && <span className="basis-full text-sm text-warning-text">{obstacle}</span>}
+          {obstacle !== null && (
+            <span className="basis-full text-sm text-warning-text">{say(obstacle, ofObstacle)}</span>
+          )}
         </li>
       ))}
       <li className="flex flex-wrap items-baseline gap-x-3 px-3 py-2">
         <span className="font-medium">{automations.dryRunEnds[result.ends]}</span>
-        {result.reason !== null && <span className="text-sm text-muted">{result.reason}</span>}
+        {result.reason !== null && (
+          <span className="text-sm text-muted">{say(result.reason, result.reason_translation)}</span>
+        )}
         <span className="ml-auto text-sm text-muted">
           <DateTime value={result.ends_at} />
         </span>

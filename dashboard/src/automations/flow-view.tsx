@@ -5,6 +5,7 @@ import { useApi } from '#dashboard/src/api/queries.ts'
 import { useCan } from '#dashboard/src/session/session.tsx'
 import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
 import { Card } from '#dashboard/src/ui/card.tsx'
@@ -148,6 +149,7 @@ interface MessagesProps extends FlowViewProps {
 
 function Messages({ automation, flow, contactId }: MessagesProps): ReactNode {
   const { automations } = useTexts()
+  const say = useServerText()
   const [, changeSearch] = useAddressSearch()
   const whole = flow.problems.get('') ?? []
   const subscriber = useApi(
@@ -172,7 +174,8 @@ function Messages({ automation, flow, contactId }: MessagesProps): ReactNode {
             </Button>
           }
         >
-          {automations.subscriberStatus[subscriber.status]}. {subscriber.reason ?? automations.pathText}
+          {automations.subscriberStatus[subscriber.status]}.{' '}
+          {subscriber.reason === null ? automations.pathText : say(subscriber.reason, subscriber.reason_translation)}
         </Callout>
       )}
     </div>

@@ -6,6 +6,7 @@ import { useApi } from '#dashboard/src/api/queries.ts'
 import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { startOf, ZONE } from '#dashboard/src/shared/period.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { Badge } from '#dashboard/src/ui/badge.tsx'
 import { BarList } from '#dashboard/src/ui/bar-list.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
@@ -26,9 +27,12 @@ const REST = ['waiting', 'failed', 'suppressed', 'skipped', 'cancelled', 'machin
 
 export function CampaignResults({ campaign }: { readonly campaign: Campaign }): ReactNode {
   const { campaigns } = useTexts()
+  const say = useServerText()
   return (
     <div className="flex flex-col gap-6">
-      {campaign.reason !== null && <Callout tone="warning">{campaign.reason}</Callout>}
+      {campaign.reason !== null && (
+        <Callout tone="warning">{say(campaign.reason, campaign.reason_translation)}</Callout>
+      )}
       <CampaignProgress campaign={campaign} />
       {campaign.started_at === null && campaign.scheduled_at !== null && (
         <Card>

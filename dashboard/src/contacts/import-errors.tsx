@@ -4,6 +4,7 @@ import { getImportErrors } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'
 import { useDownload } from '#dashboard/src/shared/use-download.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { Card } from '#dashboard/src/ui/card.tsx'
 import { DataTable } from '#dashboard/src/ui/data-table.tsx'
@@ -20,6 +21,7 @@ interface ImportErrorsProps {
 /** The rows that were not imported: the first ones here, up to a thousand as a file. */
 export function ImportErrors({ id, failed }: ImportErrorsProps): ReactNode {
   const { imports } = useTexts()
+  const say = useServerText()
   const { data } = useApi(getImportErrors, { params: { id }, query: { limit: 100 } })
   const download = useDownload(getImportErrors, `import-errors-${id}.csv`)
   return (
@@ -48,7 +50,7 @@ export function ImportErrors({ id, failed }: ImportErrorsProps): ReactNode {
           columns={[
             { id: 'line', header: imports.line, width: '5rem', align: 'right', cell: ({ line }) => line },
             { id: 'column', header: imports.column, width: '25%', priority: 2, cell: ({ column }) => column },
-            { id: 'message', header: imports.message, cell: ({ message }) => message },
+            { id: 'message', header: imports.message, cell: ({ message, translation }) => say(message, translation) },
             { id: 'value', header: imports.value, width: '25%', priority: 2, cell: ({ value }) => value },
           ]}
         />

@@ -2,6 +2,7 @@
 import type { ReactNode } from 'react'
 import type { ContactImport } from '#dashboard/src/api/endpoints.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { useServerText } from '#dashboard/src/texts/use-server-text.ts'
 import { StatusBadge } from '#dashboard/src/ui/badge.tsx'
 import { Callout } from '#dashboard/src/ui/callout.tsx'
 import { Progress } from '#dashboard/src/ui/meter.tsx'
@@ -36,11 +37,12 @@ export function ImportState({ found }: { readonly found: ContactImport }): React
 
 export function ImportProgress({ found }: { readonly found: ContactImport }): ReactNode {
   const { imports } = useTexts()
+  const say = useServerText()
   const { status, progress, queuePosition, rows, reason } = found
   if (status === 'failed')
     return (
       <Callout tone="danger" title={imports.failedTitle}>
-        {reason}
+        {reason === null ? null : say(reason, found.reason_translation)}
       </Callout>
     )
   const isWaiting = status === 'waiting' && (queuePosition ?? 0) > 0

@@ -31,7 +31,7 @@ function Services({ router, children }: { readonly router: AnyRouter; readonly c
   useEffect(
     () =>
       setErrorLanguage({
-        sayError: (code, message) => sayError(server, code, message),
+        sayError: (code, message, translation) => sayError({ server, language }, { code, message, translation }),
         sayDetail: (message, translation) => sayServerText({ server, language }, message, translation),
       }),
     [server, language],

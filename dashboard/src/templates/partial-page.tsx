@@ -2,6 +2,7 @@
 import { useNavigate, useParams } from '@tanstack/react-router'
 import { Save, Trash2 } from 'lucide-react'
 import { useState, type ReactNode } from 'react'
+import type { ApiError } from '#dashboard/src/api/endpoint.ts'
 import { deletePartial, getPartial, savePartial, type PartialAnswer } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApi } from '#dashboard/src/api/queries.ts'
 import { useCan } from '#dashboard/src/session/session.tsx'
@@ -112,7 +113,7 @@ function PartialEditor({ partial, breadcrumbs }: PartialEditorProps): ReactNode 
           value={body}
           onChange={setBody}
           isReadOnly={!mayWrite}
-          problems={problemsOf(save.error?.message)}
+          problems={problemsOf(save.error)}
         />
         {partial !== null && <Users partial={partial} />}
       </div>
@@ -122,9 +123,9 @@ function PartialEditor({ partial, breadcrumbs }: PartialEditorProps): ReactNode 
 
 const NO_PROBLEMS: readonly CodeProblem[] = []
 
-function problemsOf(message: string | undefined): readonly CodeProblem[] {
-  const [, line] = /\bline (\d+)/.exec(message ?? '') ?? []
-  return line === undefined ? NO_PROBLEMS : [{ line: Number(line), severity: 'error', message: message ?? '' }]
+function problemsOf(error: ApiError | null): readonly CodeProblem[] {
+  const [, line] = /\bline (\d+)/.exec(error?.serverMessage ?? '') ?? []
+  return line === undefined ? NO_PROBLEMS : [{ line: Number(line), severity: 'error', message: error?.message ?? '' }]
 }
 
 function Users({ partial }: { readonly partial: PartialAnswer['data'] }): ReactNode {

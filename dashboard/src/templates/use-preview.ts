@@ -78,7 +78,7 @@ function problemsOf(findings: readonly Finding[], error: ApiError | null): reado
       severity: level === 'error' ? ('error' as const) : ('warning' as const),
       message,
     }))
-  const line = error === null ? null : lineOfProblem(error.message)
+  const line = error === null ? null : lineOfProblem(error.serverMessage)
   if (line === null || found.some((one) => one.severity === 'error')) return found
   return [{ line, severity: 'error', message: error?.message ?? '' }, ...found]
 }

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { sayError, saySentences, sayServerText, withLocalTimes } from './server-text.ts'
+import { sayError, saySentences, sayServerText, withLocalTimes, type Translation } from './server-text.ts'
 
 describe('texts of the server in the language of the reader', () => {
   const wording = {
@@ -57,8 +57,27 @@ describe('texts of the server in the language of the reader', () => {
   })
 
   it('an error by its code; a specific one with what the server says', () => {
-    assert.strictEqual(sayError(wording.server, 'NOT_FOUND', 'No such key.'), 'Das gibt es nicht.')
-    assert.strictEqual(sayError(wording.server, 'CONFLICT', 'It was sent.'), 'Das geht jetzt nicht. (It was sent.)')
-    assert.strictEqual(sayError({}, 'CONFLICT', 'It was sent.'), 'It was sent.')
+    const lost = { code: 'NOT_FOUND', message: 'No such key.', translation: null }
+    const sent = { code: 'CONFLICT', message: 'It was sent.', translation: undefined }
+    assert.strictEqual(sayError(wording, lost), 'Das gibt es nicht.')
+    assert.strictEqual(sayError(wording, sent), 'Das geht jetzt nicht. (It was sent.)')
+    assert.strictEqual(sayError({ ...wording, server: {} }, sent), 'It was sent.')
+  })
+
+  it('an error by the code of its sentence', () => {
+    const translation = { code: 'record.cname_elsewhere', params: { found: 'a.example' } }
+    const error = { code: 'CONFLICT', message: 'It points elsewhere.', translation }
+    assert.strictEqual(sayError(wording, error), 'Der CNAME zeigt auf a.example.')
+    const unknown = { ...error, translation: { code: 'later.code', params: {} } }
+    assert.strictEqual(sayError(wording, unknown), 'Das geht jetzt nicht. (It points elsewhere.)')
+  })
+
+  it('a sentence in a sentence by its own code', () => {
+    const inner = { code: 'doctor.reports_late', params: { waiting: '2' } }
+    const outer = { code: 'record.cname_elsewhere', params: { found: '2 reports wait' } }
+    const said = (found: Translation): string =>
+      sayServerText(wording, 'English', { ...outer, param_translations: { found } })
+    assert.strictEqual(said(inner), 'Der CNAME zeigt auf 2 Berichte warten..')
+    assert.strictEqual(said({ code: 'later.code', params: {} }), 'Der CNAME zeigt auf 2 reports wait.')
   })
 })

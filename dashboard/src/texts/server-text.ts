@@ -5,6 +5,8 @@ import type { Language } from './language.tsx'
 export interface Translation {
   readonly code: string
   readonly params: Readonly<Record<string, string>>
+  /** Of the params that are sentences themselves. */
+  readonly param_translations?: Readonly<Record<string, Translation>>
 }
 
 interface Wording {
@@ -34,6 +36,8 @@ function sayTranslation({ server, language }: Wording, translation: Translation 
   return sentence.replaceAll(PLACEHOLDER, (whole, name: string, one?: string, many?: string) => {
     const value = translation.params[name]
     if (value === undefined) return whole
+    const said = sayTranslation({ server, language }, translation.param_translations?.[name])
+    if (said !== null) return said
     if (one === undefined || many === undefined) return localTime(value, language)
     return `${Number(value).toLocaleString(language)} ${Number(value) === 1 ? one : many}`
   })
@@ -58,7 +62,7 @@ function localTime(value: string, language: Language): string {
   return time.toLocaleString(language, { dateStyle: 'medium', timeStyle: 'short' })
 }
 
-/** Their texts say what a general sentence cannot: it stands in front of the server's own. */
+/** Without a translation, their texts say what a general sentence cannot: it stands in front of the server's own. */
 const SPECIFIC: ReadonlySet<string> = new Set([
   'VALIDATION_ERROR',
   'INVALID_TEMPLATE',
@@ -70,8 +74,15 @@ const SPECIFIC: ReadonlySet<string> = new Set([
   'RATE_LIMITED',
 ])
 
-export function sayError(server: ServerTexts, code: string, text: string): string {
-  const sentence = server[`error.${code}`]
-  if (sentence === undefined) return text
-  return SPECIFIC.has(code) ? `${sentence} (${text})` : sentence
+interface ServerError {
+  readonly code: string
+  readonly message: string
+  readonly translation: Translation | null | undefined
+}
+
+export function sayError(wording: Wording, { code, message, translation }: ServerError): string {
+  const sentence = wording.server[`error.${code}`]
+  const said = sayTranslation(wording, translation)
+  if (said !== null || sentence === undefined) return said ?? message
+  return SPECIFIC.has(code) ? `${sentence} (${message})` : sentence
 }

@@ -3,6 +3,8 @@ import { actions } from './server-actions.ts'
 import { checks } from './server-checks.ts'
 import { gates } from './server-gates.ts'
 import { fields } from './server-fields.ts'
+import { reasons } from './server-reasons.ts'
+import { refusals } from './server-refusals.ts'
 import { sentences } from './server-sentences.ts'
 
 /** With the parameters of the server in braces. What a text of a receiver or of an operator says is not translated. */
@@ -11,6 +13,8 @@ export const server: ServerTexts = {
   ...checks,
   ...fields,
   ...gates,
+  ...reasons,
+  ...refusals,
   ...sentences,
   'record.dkim_published': 'Der DKIM-Schlüssel ist veröffentlicht.',
   'record.txt_missing': 'Es gibt keinen TXT-Eintrag.',
