@@ -3,14 +3,16 @@
  * names nothing that the server does not give. An area of codes that is new belongs into the table.
  */
 import { assert } from 'chai'
+import { de } from '#dashboard/src/texts/de/de.ts'
 import { server as german } from '#dashboard/src/texts/de/server.ts'
+import { en } from '#dashboard/src/texts/en/en.ts'
 import { findRefusalTranslation, REFUSAL_TEXTS } from '#api/http/refusal-texts.ts'
 import { ENROLMENT_REASON_TEXTS, findEnrolmentTranslation } from '#src/automations/reason-texts.ts'
 import { FINDING_TEXTS } from '#src/campaigns/finding-texts.ts'
 import { CAMPAIGN_REASON_TEXTS, findCampaignTranslation, SEVERAL_TEXTS } from '#src/campaigns/reason-texts.ts'
 import { ACTION_TEXTS, EVIDENCE_TEXTS } from '#src/deliverability/action-texts.ts'
 import { DOCTOR_TEXTS } from '#src/doctor/finding-texts.ts'
-import { REASONED_NAMES } from '#src/doctor/reasons.ts'
+import { REASONED_NAMES, reasonOf } from '#src/doctor/reasons.ts'
 import { CHECK_NAMES } from '#src/egress/source-checks.ts'
 import { findSourceCheckTranslation, SOURCE_CHECK_TEXTS } from '#src/egress/source-check-texts.ts'
 import { LIVE_CHECK_TEXTS } from '#src/going-live/live-check-texts.ts'
@@ -61,12 +63,13 @@ const AREAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 /** Of requests that got no answer, or one without a code. */
 const ERRORS_OF_DASHBOARD = ['UNREACHABLE', 'UNKNOWN']
 
+const english = new Map(
+  Object.entries(AREAS).flatMap(([area, texts]) =>
+    Object.entries(texts).map(([code, text]) => [`${area}.${code}`, text] as const),
+  ),
+)
+
 describe('dashboard: translations of what the server says', () => {
-  const english = new Map(
-    Object.entries(AREAS).flatMap(([area, texts]) =>
-      Object.entries(texts).map(([code, text]) => [`${area}.${code}`, text] as const),
-    ),
-  )
   const checks = [
     ...REASONED_NAMES.flatMap((name) => [`check.${name}`, `check_reason.${name}`]),
     ...CHECK_NAMES.map((name) => `check.egress ${name}`),
@@ -99,6 +102,36 @@ describe('dashboard: translations of what the server says', () => {
   for (const [code, text] of english)
     it(`${code} names in German only what the server gives`, () => {
       assert.includeMembers(namesIn(text), namesIn(german[code] ?? ''))
+    })
+})
+
+type Pair = readonly [path: string, english: string, german: string]
+
+function* pairsOf(path: string, text: unknown, translated: unknown): Generator<Pair> {
+  if (typeof text === 'string' && typeof translated === 'string') yield [path, text, translated]
+  if (typeof text !== 'object' || text === null || typeof translated !== 'object' || translated === null) return
+  for (const [name, value] of Object.entries(text))
+    yield* pairsOf(`${path} ${name}`, value, (translated as Readonly<Record<string, unknown>>)[name])
+}
+
+describe('dashboard: one German word for one thing', () => {
+  const pairs: readonly Pair[] = [
+    ...pairsOf('', en, de),
+    ...[...english].map(([code, text]): Pair => [code, text, german[code] ?? '']),
+    ...REASONED_NAMES.map((name): Pair => [name, reasonOf(name), german[`check_reason.${name}`] ?? '']),
+  ]
+  const rules: readonly (readonly [what: string, word: RegExp, other: RegExp, isNot: RegExp])[] = [
+    ['a receiver is an Empfangssystem', /\breceivers?\b/i, /\brecipients?\b/i, /Empfänger|Mailanbieter/],
+    ['a recipient is an Empfänger', /\brecipients?\b/i, /\breceivers?\b/i, /Empfangssystem|Mailanbieter/],
+  ]
+  for (const [what, word, other, isNot] of rules)
+    it(what, () => {
+      const said = pairs.filter(([, text]) => word.test(text) && !other.test(text))
+      assert.isAbove(said.length, 50)
+      assert.deepEqual(
+        said.filter(([, , translated]) => isNot.test(translated)),
+        [],
+      )
     })
 })
 

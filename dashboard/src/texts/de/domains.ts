@@ -14,7 +14,7 @@ export const domains: Texts['domains'] = {
   oneNotLoaded: 'Die Domain konnte nicht geladen werden',
   empty: 'Fügen Sie Ihre Absenderdomain hinzu',
   emptyText:
-    'Empfänger vertrauen E-Mails, die ihre Domain signiert. Fügen Sie Ihre Domain hinzu, veröffentlichen Sie einige DNS-Einträge und senden Sie. Die Einträge werden für Sie geprüft.',
+    'Empfangssysteme vertrauen E-Mails, die ihre Domain signiert. Fügen Sie Ihre Domain hinzu, veröffentlichen Sie einige DNS-Einträge und senden Sie. Die Einträge werden für Sie geprüft.',
   ofPlan: (count, limit) => `${count} von ${limit} Domains Ihres Tarifs`,
   add: 'Domain hinzufügen',
   addText: 'Die nächste Seite zeigt die DNS-Einträge, die Sie veröffentlichen.',
@@ -69,7 +69,7 @@ export const domains: Texts['domains'] = {
   purposes: {
     dkim: {
       title: 'DKIM',
-      text: 'Signiert Ihre E-Mails, damit Empfänger prüfen können, dass sie von Ihnen stammen. Damit wird die Domain verifiziert.',
+      text: 'Signiert Ihre E-Mails, damit Empfangssysteme prüfen können, dass sie von Ihnen stammen. Damit wird die Domain verifiziert.',
     },
     mail_from: {
       title: 'Return-Path (MAIL FROM)',
@@ -77,11 +77,11 @@ export const domains: Texts['domains'] = {
     },
     dmarc: {
       title: 'DMARC',
-      text: 'Legt fest, was Empfänger mit E-Mails tun, die Ihre Domain vortäuschen. Große Anbieter verlangen es von Massenversendern.',
+      text: 'Legt fest, was Empfangssysteme mit E-Mails tun, die Ihre Domain vortäuschen. Große verlangen es von Massenversendern.',
     },
     spf: {
       title: 'SPF',
-      text: 'Für Empfänger, die die From-Domain prüfen. Gibt es schon einen SPF-Eintrag, ergänzen Sie dort das include.',
+      text: 'Für Empfangssysteme, die die From-Domain prüfen. Gibt es schon einen SPF-Eintrag, ergänzen Sie dort das include.',
     },
     tracking: { title: 'Tracking', text: 'Ihr eigener Name in Links, die Klicks zählen, und beim Öffnungs-Tracking.' },
     bimi: {
@@ -160,9 +160,9 @@ export const domains: Texts['domains'] = {
   dmarcText:
     'DMARC besteht, wenn DKIM oder SPF für die Domain im From besteht. Beginnen Sie mit p=none, lesen Sie die Berichte und verschärfen Sie dann.',
   dmarcSteps: [
-    'p=none: Empfänger berichten nur. Finden Sie jeden Dienst, der in Ihrem Namen sendet.',
+    'p=none: Empfangssysteme berichten nur. Finden Sie jeden Dienst, der in Ihrem Namen sendet.',
     'p=quarantine: Was durchfällt, kommt in den Spamordner.',
-    'p=reject: Empfänger lehnen es ab. Niemand kann mehr in Ihrem Namen senden.',
+    'p=reject: Empfangssysteme lehnen es ab. Niemand kann mehr in Ihrem Namen senden.',
   ],
   example: 'Beispiel: Ersetzen Sie die Adressen durch Ihre eigenen',
   policies: {
@@ -206,7 +206,7 @@ export const domains: Texts['domains'] = {
   removeRecords: 'Die DKIM-Schlüssel werden gelöscht. Sie können die DNS-Einträge entfernen.',
   reports: 'DMARC-Berichte',
   reportsText:
-    'Empfänger berichten täglich, wer mit Ihrer Domain im From sendet. Die letzten 30 Tage in UTC, aus verifizierten Berichten.',
+    'Empfangssysteme berichten täglich, wer mit Ihrer Domain im From sendet. Die letzten 30 Tage in UTC, aus verifizierten Berichten.',
   reportsNotLoaded: 'Die DMARC-Berichte konnten nicht geladen werden',
   reportAddress: 'Berichte an diese Adresse erscheinen hier: Tragen Sie sie in den DMARC-Eintrag ein.',
   copyReportAddress: 'Feld rua kopieren',
@@ -217,7 +217,7 @@ export const domains: Texts['domains'] = {
   sources: 'Quellen',
   thisServer: 'Dieser Server',
   noReports: 'Noch keine Berichte',
-  noReportsText: 'Empfänger senden den ersten Bericht einen Tag, nachdem der Eintrag die Adresse nennt.',
+  noReportsText: 'Empfangssysteme senden den ersten Bericht einen Tag, nachdem der Eintrag die Adresse nennt.',
   unverifiedReports: (count) =>
     count === 1 ? '1 Bericht ohne Nachweis zählt nicht.' : `${count} Berichte ohne Nachweis zählen nicht.`,
 }

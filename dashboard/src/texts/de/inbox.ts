@@ -15,7 +15,7 @@ export const inbox: Texts['inbox'] = {
   isLiveText: 'Hier kommt nur Mail an die Capture-Domain an. Alle andere Mail geht an ihre Empfänger.',
   empty: 'Noch keine Mail wurde abgefangen',
   emptyText:
-    'In der Sandbox geht alle Mail den ganzen Weg durch Warteschlange, DKIM und SMTP zu einem Empfänger auf dieser Maschine und landet hier. Sie erscheint, sobald sie eintrifft.',
+    'In der Sandbox geht alle Mail den ganzen Weg durch Warteschlange, DKIM und SMTP zu einem Empfangssystem auf dieser Maschine und landet hier. Sie erscheint, sobald sie eintrifft.',
   sendOne: 'Eine senden',
   keyNeeded: 'Legen Sie einen Sendeschlüssel in die Variable MAILSTEAD_KEY.',
   makeKey: 'Schlüssel anlegen',
@@ -62,7 +62,7 @@ export const inbox: Texts['inbox'] = {
   aligned: 'passt zum From',
   notAligned: 'passt nicht zum From',
   spfText: (domain) =>
-    `Abgefangene Mail kommt von dieser Maschine, deshalb sagt SPF hier nichts aus. Empfänger prüfen den Eintrag von ${domain}; die Seite der Domain zeigt, ob er veröffentlicht ist.`,
+    `Abgefangene Mail kommt von dieser Maschine, deshalb sagt SPF hier nichts aus. Empfangssysteme prüfen den Eintrag von ${domain}; die Seite der Domain zeigt, ob er veröffentlicht ist.`,
   noTls: 'kein TLS',
   noTlsText: 'Die Mail wurde unverschlüsselt empfangen.',
   results: { pass: 'bestanden', fail: 'fehlgeschlagen', unknown: 'hier nicht geprüft' },

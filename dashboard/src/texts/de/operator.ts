@@ -44,7 +44,7 @@ export const operator: Texts['operator'] = {
   },
   receivers: {
     title: 'Empfangssysteme',
-    description: 'Jeder Mailanbieter mit den E-Mails der letzten 24 Stunden, und was sie jetzt zurückhält.',
+    description: 'Jedes Empfangssystem mit den E-Mails der letzten 24 Stunden, und was sie jetzt zurückhält.',
     sent: 'Gesendet',
     delivered: 'Zugestellt',
     deferred: 'Zurückgestellt',

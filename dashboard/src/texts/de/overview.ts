@@ -13,8 +13,12 @@ export const overview: Texts['overview'] = {
   notLoaded: 'Die Statistik konnte nicht geladen werden',
   notComplete: 'Mail von vor der letzten Aktualisierung wird noch gezählt. Bis dahin wachsen die Zahlen.',
   figures: {
-    sent: { label: 'Gesendet', hint: 'dem Empfänger übergeben', share: (share) => share },
-    delivered: { label: 'Zugestellt', hint: 'vom Empfänger angenommen', share: (share) => `${share} der gesendeten` },
+    sent: { label: 'Gesendet', hint: 'dem Empfangssystem übergeben', share: (share) => share },
+    delivered: {
+      label: 'Zugestellt',
+      hint: 'vom Empfangssystem angenommen',
+      share: (share) => `${share} der gesendeten`,
+    },
     deferred: { label: 'Zurückgestellt', hint: 'Versuche, die wiederholt werden', share: (share) => share },
     bounced: { label: 'Abgewiesen', hint: 'endgültig abgelehnt', share: (share) => `${share} der gesendeten` },
     complained: {

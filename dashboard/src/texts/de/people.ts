@@ -119,15 +119,15 @@ export const people: Texts['people'] = {
   },
   deliverability: {
     title: 'Zustellbarkeit',
-    description: 'Was jedes Empfängersystem mit Ihrer Mail tut, und was als Nächstes zu tun ist.',
+    description: 'Was jedes Empfangssystem mit Ihrer Mail tut, und was als Nächstes zu tun ist.',
     next: 'Was als Nächstes zu tun ist',
     receiversText: 'Ihre Mail der letzten 24 Stunden.',
     domains: 'Absende-Domains der letzten 7 Tage',
     reasons: 'Warum Mail zurückgestellt oder abgewiesen wurde',
     noReasons: 'In den letzten 24 Stunden wurde keine Mail zurückgestellt oder abgewiesen.',
-    states: { suspended: 'Dieses Empfängersystem ist ausgesetzt', slowed: 'Die Zustellung dorthin ist gedrosselt' },
+    states: { suspended: 'Dieses Empfangssystem ist ausgesetzt', slowed: 'Die Zustellung dorthin ist gedrosselt' },
     counts: (deferred, bounced) => `${deferred} zurückgestellt, ${bounced} abgewiesen`,
-    failed: 'Die Empfängersysteme wurden nicht geladen',
+    failed: 'Die Empfangssysteme wurden nicht geladen',
   },
   settings: {
     title: 'Einstellungen',

@@ -18,10 +18,10 @@ export const actions: ServerTexts = {
     'Lesen Sie die Antwort. Sie nennt den Grund, und oft eine Seite mit einem Formular, auf dem Sie um Hilfe bitten können.',
   'action.tls_failing': 'Mail an {receiver} wartet, weil TLS scheitert.',
   'action.tls_failing_todo':
-    'Vergleichen Sie MTA-STS-Richtlinie, TLSA-Einträge und Zertifikat des Empfängers, und sagen Sie seinem Postmaster, was nicht stimmt.',
+    'Vergleichen Sie MTA-STS-Richtlinie, TLSA-Einträge und Zertifikat des Empfangssystems, und sagen Sie seinem Postmaster, was nicht stimmt.',
   'action.many_deferrals': '{receiver} stellt viel Mail zurück.',
   'action.many_deferrals_todo':
-    'Lesen Sie die Antwort. Wenn sie um weniger Mail bittet, senken Sie die Rate dieses Empfängers in der Shaping-Datei.',
+    'Lesen Sie die Antwort. Wenn sie um weniger Mail bittet, senken Sie die Rate dieses Empfangssystems in der Shaping-Datei.',
   'action.warm_up_limit': '{source} hat heute bei {receiver} gesendet, was das Aufwärmen erlaubt.',
   'action.warm_up_limit_todo':
     'Nichts: Der Rest wird morgen gesendet. Fügen Sie dem Pool Quellen hinzu, wenn die Mail heute gehen muss.',
@@ -47,7 +47,7 @@ export const actions: ServerTexts = {
   'action.dmarc_unknown': '{address} sendet Mail von {domain}, die DMARC nicht besteht.',
   'action.dmarc_unknown_todo':
     'Finden Sie heraus, wer sie sendet. Ein eigener Dienst: Lassen Sie ihn mit DKIM für {domain} signieren. Ein Fälscher: Setzen Sie eine strengere Richtlinie im DMARC-Eintrag.',
-  'action.operator_reply': 'Ein Empfänger meldet ein Problem, das nur der Betreiber beheben kann.',
+  'action.operator_reply': 'Ein Empfangssystem meldet ein Problem, das nur der Betreiber beheben kann.',
   'action.operator_reply_todo': 'Tun Sie, was die Antwort sagt, und bestätigen Sie den Hinweis: mailstead notices',
 
   'evidence.until': 'bis {at}',

@@ -220,13 +220,13 @@ export const checks: ServerTexts = {
   'live_check.spf_todo': 'Veröffentlichen Sie {name} TXT "v=spf1 a:{server} -all"',
   'live_check.dmarc_wrong_todo': 'Korrigieren Sie den TXT-Eintrag von {name}.',
   'live_check.dmarc_missing':
-    '{name} hat keinen DMARC-Eintrag. Andere können unter seinen Namen senden, und große Empfänger erwarten einen.',
+    '{name} hat keinen DMARC-Eintrag. Andere können unter seinen Namen senden, und große Empfangssysteme erwarten einen.',
   'live_check.dmarc_todo':
     'Veröffentlichen Sie _dmarc.{name} TXT "v=DMARC1; p=none", später mit einer strengeren Richtlinie.',
   'live_check.reports_unknown': '{name}: DNS hat nicht geantwortet.',
-  'live_check.reports_agreed': '{name}: Empfänger dürfen DMARC-Berichte über die Domains von Kunden senden.',
+  'live_check.reports_agreed': '{name}: Empfangssysteme dürfen DMARC-Berichte über die Domains von Kunden senden.',
   'live_check.reports_missing':
-    '{name} hat keinen DMARC-Eintrag. Empfänger senden deshalb keine Berichte über die Domains von Kunden an {domain}.',
+    '{name} hat keinen DMARC-Eintrag. Empfangssysteme senden deshalb keine Berichte über die Domains von Kunden an {domain}.',
   'live_check.reports_todo': 'Veröffentlichen Sie {name} TXT "v=DMARC1"',
   'live_check.no_https': 'Keine URL ist HTTPS.',
   'live_check.url_no_address_todo': 'Legen Sie für {name}, den Host von {url}, einen A- oder AAAA-Eintrag an.',

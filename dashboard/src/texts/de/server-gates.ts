@@ -17,7 +17,7 @@ export const gates: ServerTexts = {
   'gate.no_higher_tier': 'Für dieses Ziel wartet keine Mail einer höheren Stufe.',
   'gate.higher_tiers_first': 'Für dieses Ziel geht Mail höherer Stufen vor: {ahead}',
   'gate.source_busy':
-    'Die Quelle hat für diesen Empfänger mehr Mail, als sie jetzt senden darf. Die Nachricht wartet, bis sie an der Reihe ist.',
+    'Die Quelle hat für dieses Empfangssystem mehr Mail, als sie jetzt senden darf. Die Nachricht wartet, bis sie an der Reihe ist.',
   'gate.no_connection_limit': 'Kein Prozess ist am Verbindungslimit dieses Ziels.',
   'gate.connections': 'Verbindungen zu {site}: {count} in Gebrauch, {waiting} Nachrichten warten auf eine',
   'gate.connections_to_its_site': 'Verbindungen zum Ziel: {count} in Gebrauch, {waiting} Nachrichten warten auf eine',
@@ -30,9 +30,9 @@ export const gates: ServerTexts = {
   'gate.domain_paused': 'Der Versand an {subject} ist wegen seiner Raten ausgesetzt: {reason}',
   'gate.object_paused': 'Der Versand ({kind} {subject}) ist wegen seiner Raten ausgesetzt: {reason}',
   'gate.receiver_suspended': '{receiver} ist wegen dieser Antwort ausgesetzt: {reply}',
-  'gate.every_receiver_suspended': 'Der Versand an alle Empfänger ist wegen dieser Antwort ausgesetzt: {reply}',
+  'gate.every_receiver_suspended': 'Der Versand an alle Empfangssysteme ist wegen dieser Antwort ausgesetzt: {reply}',
   'gate.result_unknown':
-    'Die Verbindung brach nach dem letzten Punkt ab. Der Empfänger hat die Nachricht vielleicht angenommen.',
+    'Die Verbindung brach nach dem letzten Punkt ab. Das Empfangssystem hat die Nachricht vielleicht angenommen.',
   'gate.last_attempt': 'Der letzte Versuch endete mit: {reason}',
   'gate.last_attempt_without_reason': 'Der letzte Versuch ist gescheitert. Ein Grund ist nicht bekannt.',
   'gate.circuit_breaker': 'Alle Server des Ziels sind ausgefallen: {detail}',
@@ -48,7 +48,7 @@ export const gates: ServerTexts = {
   'gate_rule.quota': 'Tarif {plan}: {quota|Empfänger|Empfänger} im Monat, {used} verbraucht',
   'gate_rule.tiers': 'Für jedes Ziel gilt die strenge Reihenfolge der Stufen.',
   'gate_rule.tiers_of': 'Für jedes Ziel gilt die strenge Reihenfolge der Stufen. Diese ist {tier}.',
-  'gate_rule.each_source': 'Die Limits eines Empfängers gelten für jede Quelle für sich.',
+  'gate_rule.each_source': 'Die Limits eines Empfangssystems gelten für jede Quelle für sich.',
   'gate_rule.connections': '{count|gleichzeitige Verbindung|gleichzeitige Verbindungen} zu {receiver}',
   'gate_rule.connections_from':
     '{count|gleichzeitige Verbindung|gleichzeitige Verbindungen} zu {receiver} von {source}',

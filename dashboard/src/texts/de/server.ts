@@ -52,7 +52,7 @@ export const server: ServerTexts = {
   'record.spf_lookups':
     'Der SPF-Eintrag braucht mehr als {max} DNS-Abfragen, deshalb ist er ungültig (RFC 7208 4.6.4). Entfernen Sie einige Ausdrücke.',
   'record.spf_slow': 'Die Auswertung des SPF-Eintrags dauert zu lange. Er wird erneut geprüft.',
-  'record.spf_loop': 'Der SPF-Eintrag bindet über {name} sich selbst ein. Empfänger lehnen das ab.',
+  'record.spf_loop': 'Der SPF-Eintrag bindet über {name} sich selbst ein. Empfangssysteme lehnen das ab.',
   'record.spf_include_unread':
     'Der eingebundene Eintrag von {name} konnte nicht gelesen werden. Er wird erneut geprüft.',
   'record.spf_include_without_record': 'Er bindet {name} ein. Dort gibt es keinen SPF-Eintrag.',
@@ -80,17 +80,17 @@ export const server: ServerTexts = {
   'record.dns_failed': 'Die DNS-Abfrage ist fehlgeschlagen ({code}). Der Eintrag wird erneut geprüft.',
 
   'recommendation.mail_from':
-    'Veröffentlichen Sie die MX- und TXT-Einträge von {name} (MAIL FROM). Dann kommen Bounces an Ihren eigenen Namen zurück, und SPF besteht für die Domain in From. Empfänger und DMARC belohnen das.',
+    'Veröffentlichen Sie die MX- und TXT-Einträge von {name} (MAIL FROM). Dann kommen Bounces an Ihren eigenen Namen zurück, und SPF besteht für die Domain in From. Empfangssysteme und DMARC belohnen das.',
   'recommendation.dkim_cnames':
     'Veröffentlichen Sie alle CNAME-Einträge für DKIM. Ohne sie können die Schlüssel der Domain nicht automatisch ersetzt werden.',
   'recommendation.dmarc':
-    'Veröffentlichen Sie den DMARC-Eintrag _dmarc.{domain}. Große Empfänger verlangen ihn von Massenversendern.',
+    'Veröffentlichen Sie den DMARC-Eintrag _dmarc.{domain}. Große Empfangssysteme verlangen ihn von Massenversendern.',
   'recommendation.dmarc_reports_nowhere':
     'Ergänzen Sie rua=mailto:{address} im Eintrag _dmarc.{domain}. Er nennt keine Adresse für DMARC-Berichte.',
   'recommendation.dmarc_reports_elsewhere':
     'Ergänzen Sie mailto:{address} nach einem Komma in rua des Eintrags _dmarc.{domain}. Die DMARC-Berichte gehen nur an {found} und erscheinen hier nicht.',
   'recommendation.dmarc_reports_not_agreed':
-    'Bitten Sie den Betreiber dieses Dienstes, {record} TXT "v=DMARC1" zu veröffentlichen. Ohne diesen Eintrag senden Empfänger keine DMARC-Berichte über diese Domain.',
+    'Bitten Sie den Betreiber dieses Dienstes, {record} TXT "v=DMARC1" zu veröffentlichen. Ohne diesen Eintrag senden Empfangssysteme keine DMARC-Berichte über diese Domain.',
 
   'domain_status.unchecked': 'Ihre DNS-Einträge wurden noch nicht geprüft.',
   'domain_status.verified': '{domain} ist verifiziert.',
@@ -117,14 +117,14 @@ export const server: ServerTexts = {
   'finding.dmarc_published': 'Die Absenderdomain hat einen DMARC-Eintrag.',
   'finding.dmarc_missing': 'Die Absenderdomain hat keinen gültigen DMARC-Eintrag.',
   'finding.dmarc_required':
-    'Die Absenderdomain hat keinen gültigen DMARC-Eintrag. Große Empfänger verlangen ihn von Massenversendern.',
+    'Die Absenderdomain hat keinen gültigen DMARC-Eintrag. Große Empfangssysteme verlangen ihn von Massenversendern.',
   'finding.subject_empty': 'Der Betreff ist leer.',
   'finding.subject_of_reply':
     'Der Betreff beginnt wie eine Antwort oder Weiterleitung. Spamfilter, und in einigen Ländern das Recht, werten das als Täuschung.',
   'finding.test_too_small':
     'Der Test hat zu wenige Empfänger für zwei Betreffzeilen. Alle anderen warten trotzdem, bis er endet.',
   'finding.unsubscribe_https': 'Abmelden mit einem Klick, über HTTPS und per Mail.',
-  'finding.unsubscribe_http': 'Der Abmeldelink ist nicht HTTPS. Empfänger zeigen ihn nicht an (RFC 8058 4).',
+  'finding.unsubscribe_http': 'Der Abmeldelink ist nicht HTTPS. Empfangssysteme zeigen ihn nicht an (RFC 8058 4).',
 
   'check.Node.js': 'Node.js',
   'check_reason.Node.js': 'Einer älteren Version fehlen Funktionen, die der Dienst braucht.',
@@ -156,9 +156,9 @@ export const server: ServerTexts = {
   'check.Redis persistence': 'Persistenz von Redis',
   'check_reason.Redis persistence': 'Ohne sie kostet ein Neustart von Redis Minuten, in denen Mail wartet.',
   'check.DNS': 'DNS',
-  'check_reason.DNS': 'Ohne DNS wird kein Empfänger gefunden.',
+  'check_reason.DNS': 'Ohne DNS wird kein Empfangssystem gefunden.',
   'check.DNSSEC': 'DNSSEC',
-  'check_reason.DNSSEC': 'Ohne DNSSEC kann DANE den Weg zu den Empfängern nicht schützen.',
+  'check_reason.DNSSEC': 'Ohne DNSSEC kann DANE den Weg zu den Empfangssystemen nicht schützen.',
   'check.queue age': 'Alter der Warteschlange',
   'check_reason.queue age': 'Mail, die lange wartet, kommt spät an und scheitert schließlich.',
   'check.retention': 'Aufbewahrung',
@@ -171,18 +171,18 @@ export const server: ServerTexts = {
   'check_reason.return-path':
     'SPF ist nur dann auf die Domain des Absenders ausgerichtet, wenn sein Return-Path Einträge hat.',
   'check.sender DMARC': 'DMARC der Absender',
-  'check_reason.sender DMARC': 'Große Empfänger lehnen Massenmail von Domains ohne DMARC ab.',
+  'check_reason.sender DMARC': 'Große Empfangssysteme lehnen Massenmail von Domains ohne DMARC ab.',
   'check.DKIM keys': 'DKIM-Schlüssel',
-  'check_reason.DKIM keys': 'Alte Schlüssel sind schwächer. Empfänger raten, sie zu wechseln.',
+  'check_reason.DKIM keys': 'Alte Schlüssel sind schwächer. Empfangssysteme raten, sie zu wechseln.',
   'check.operator DKIM': 'DKIM des Betreibers',
   'check_reason.operator DKIM':
     'Feedback-Loops melden Beschwerden an den, der signiert hat. Eine ungültige Signatur bekommt keine.',
   'check.TLS reports': 'TLS-Berichte',
-  'check_reason.TLS reports': 'Die Berichte nennen Empfänger, die nicht sicher erreichbar waren.',
+  'check_reason.TLS reports': 'Die Berichte nennen Empfangssysteme, die nicht sicher erreichbar waren.',
   'check.hosted mail': 'Gehostete Mail',
   'check_reason.hosted mail': 'Browser und Sperrlisten beurteilen einen Hostnamen nach seiner schlechtesten Seite.',
   'check.egress sources': 'Ausgangsadressen',
-  'check_reason.egress sources': 'Empfänger beurteilen jede sendende Adresse für sich.',
+  'check_reason.egress sources': 'Empfangssysteme beurteilen jede sendende Adresse für sich.',
   'check.egress PTR': 'PTR der Ausgangsadressen',
   'check.egress FCrDNS': 'Vorwärtsauflösung der Ausgangsadressen',
   'check.egress EHLO name': 'EHLO-Name der Ausgangsadressen',
@@ -201,21 +201,21 @@ export const server: ServerTexts = {
   'check_reason.bounce domain':
     'Ohne ihren MX-Eintrag kommt kein Bounce zurück, und ungültige Adressen bleiben auf den Listen.',
   'check.bounce domain SPF': 'SPF der Bounce-Domain',
-  'check_reason.bounce domain SPF': 'Empfänger prüfen SPF des Return-Path, der in dieser Domain liegt.',
+  'check_reason.bounce domain SPF': 'Empfangssysteme prüfen SPF des Return-Path, der in dieser Domain liegt.',
   'check.bounce domain DMARC': 'DMARC der Bounce-Domain',
   'check_reason.bounce domain DMARC':
-    'Ohne DMARC können andere als diese Domain senden, und große Empfänger erwarten einen Eintrag.',
+    'Ohne DMARC können andere als diese Domain senden, und große Empfangssysteme erwarten einen Eintrag.',
   'check.DMARC reports': 'DMARC-Berichte',
   'check_reason.DMARC reports':
-    'Ohne den Eintrag senden Empfänger diesem Dienst keine Berichte über Domains von Kunden.',
+    'Ohne den Eintrag senden Empfangssysteme diesem Dienst keine Berichte über Domains von Kunden.',
   'check.PTR': 'PTR',
-  'check_reason.PTR': 'Große Empfänger lehnen Mail von einer Adresse ohne Namen ab.',
+  'check_reason.PTR': 'Große Empfangssysteme lehnen Mail von einer Adresse ohne Namen ab.',
   'check.forward match': 'Passende Vorwärtsauflösung',
-  'check_reason.forward match': 'Empfänger lehnen eine Adresse ab, deren Name nicht zu ihr zurückführt.',
+  'check_reason.forward match': 'Empfangssysteme lehnen eine Adresse ab, deren Name nicht zu ihr zurückführt.',
   'check.EHLO name': 'EHLO-Name',
-  'check_reason.EHLO name': 'Empfänger vergleichen den Namen in der Begrüßung mit dem der Adresse.',
+  'check_reason.EHLO name': 'Empfangssysteme vergleichen den Namen in der Begrüßung mit dem der Adresse.',
   'check.blocklists': 'Sperrlisten',
-  'check_reason.blocklists': 'Empfänger lehnen Mail von gelisteten Adressen ab.',
+  'check_reason.blocklists': 'Empfangssysteme lehnen Mail von gelisteten Adressen ab.',
   'check.port 25 out': 'Port 25 nach außen',
   'check_reason.port 25 out':
     'Andere Mailserver sind nur über Port 25 erreichbar. Viele Hoster sperren ihn, bis man sie bittet.',

@@ -12,7 +12,7 @@ export const start: Texts['start'] = {
   open: 'Noch offen',
   sandbox: 'Dies ist eine Sandbox',
   sandboxText:
-    'Keine Mail verlässt diesen Server: Ein eingebauter Empfänger nimmt sie an, und der Sandbox-Posteingang zeigt sie. Jede Adresse funktioniert.',
+    'Keine Mail verlässt diesen Server: Ein eingebautes Empfangssystem nimmt sie an, und das Sandbox-Postfach zeigt sie. Jede Adresse funktioniert.',
   stepTexts: {
     'add-domain': {
       title: 'Absenderdomain hinzufügen oder Konto verbinden',
@@ -21,7 +21,7 @@ export const start: Texts['start'] = {
     },
     'verify-domain': {
       title: 'DNS-Einträge der Domain veröffentlichen',
-      why: 'Empfänger vertrauen Mail, die von der Domain des Absenders signiert ist.',
+      why: 'Empfangssysteme vertrauen Mail, die von der Domain des Absenders signiert ist.',
       action: 'Einträge prüfen',
     },
     'create-key': {
@@ -36,7 +36,7 @@ export const start: Texts['start'] = {
     },
     deliver: {
       title: 'Zustellung verfolgen',
-      why: 'Eine Nachricht ist zugestellt, wenn der Empfänger sie angenommen hat. Hier sehen Sie ihren Weg.',
+      why: 'Eine Nachricht ist zugestellt, wenn das Empfangssystem sie angenommen hat. Hier sehen Sie ihren Weg.',
       action: 'Nachricht öffnen',
     },
   },
@@ -58,7 +58,7 @@ export const start: Texts['start'] = {
   deliveryStates: { done: 'Erledigt', current: 'In Arbeit …', failed: 'Siehe Nachricht', waiting: 'Wartet' },
   openMessage: 'Nachricht öffnen',
   explainMessage: 'Was gerade passiert',
-  openInbox: 'Sandbox-Posteingang öffnen',
+  openInbox: 'Sandbox-Postfach öffnen',
   program: 'Aus Ihrem Programm senden',
   programText: 'Legen Sie einen Sendeschlüssel in die Variable MAILSTEAD_KEY.',
   toSmtp: 'Per SMTP senden',

@@ -31,7 +31,7 @@ export const suppressions: Texts['suppressions'] = {
   },
   meanings: {
     complaint: 'Der Empfänger hat eine E-Mail als Spam gemeldet.',
-    hard_bounce: 'Der Empfangssystem sagt, dass es das Postfach nicht gibt.',
+    hard_bounce: 'Das Empfangssystem sagt, dass es das Postfach nicht gibt.',
     unsubscribe: 'Der Empfänger möchte keine E-Mails von diesem Arbeitsbereich.',
     unsubscribe_bulk: 'Der Empfänger möchte keine Massenmails. E-Mails der anderen Stufen gehen hinaus.',
     manual: 'Jemand hat die Adresse in die Liste eingetragen.',

@@ -41,7 +41,7 @@ export const webhooks: Texts['webhooks'] = {
     'email.sent': 'Die Nachricht wurde dem entfernten Server übergeben.',
     'email.delivered': 'Der entfernte Server hat die Nachricht angenommen.',
     'email.deferred': 'Sie war vorerst nicht zustellbar und wird erneut versucht.',
-    'email.bounced': 'Der Empfänger hat die Nachricht endgültig abgelehnt.',
+    'email.bounced': 'Das Empfangssystem hat die Nachricht endgültig abgelehnt.',
     'email.failed': 'Sie konnte nicht gesendet werden, oder ihre Zeit ist abgelaufen.',
     'email.cancelled': 'Die Nachricht wurde vor dem Versand abgebrochen.',
     'email.opened': 'Das Zählpixel wurde geladen.',
