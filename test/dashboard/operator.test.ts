@@ -9,12 +9,14 @@ import { dmarcMessageOf, dmarcXmlOf, type XmlRow } from '#test/support/dmarc-rep
 import { useScene, type Answer } from '#test/support/dashboard-scene.ts'
 import { useDashboard } from '#test/support/dashboard.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
+import { dsnOf } from '#test/support/reports.ts'
 import { submitMessage } from '#test/support/smtp-connection.ts'
 import { SIGNER_MAIL_RECORD, signMessage } from '#test/support/tls-report-mail.ts'
 import { until } from '#test/support/until.ts'
 
 const SCRIPT = '<script>document.title="owned"</script><img src=x onerror=alert(1)>'
 const DOMAIN = 'hostile.example'
+const NULL_MX_DOMAIN = 'nomail.example'
 const HOSTILE_HTML = [
   '<h1>Look</h1><script>top.document.title="owned"</script>',
   '<style>@import url("https://tracker.example/a.css");</style>',
@@ -28,8 +30,13 @@ const HOSTILE_HTML = [
 describe('dashboard: remote servers', () => {
   let dns: TestDns
   let receiver: Receiver
+  let sendingKey: string
   const started = useDashboard(async () => {
-    dns = await startDns({ 'shop.example': {}, 's1._domainkey.receiver.example': { TXT: [SIGNER_MAIL_RECORD] } })
+    dns = await startDns({
+      'shop.example': {},
+      's1._domainkey.receiver.example': { TXT: [SIGNER_MAIL_RECORD] },
+      [NULL_MX_DOMAIN]: { MX: [[0, '.']] },
+    })
     // a deferral, so that mail stays in the queue, a refusal, and mail that is accepted
     const replies: Readonly<Record<string, string>> = { wait: `450 4.2.0 ${SCRIPT}`, refused: `550 5.1.1 ${SCRIPT}` }
     receiver = await startReceiver({ on: { rcpt: ({ address }) => replies[address.split('@')[0] ?? ''] } })
@@ -79,11 +86,11 @@ describe('dashboard: remote servers', () => {
     await scene.dialog().getByRole('combobox', { name: 'Sender' }).getByText('shop.example').waitFor()
     await scene.dialog().getByRole('button', { name: 'Create sending key' }).click()
     await page.getByRole('heading', { name: 'The key “Shop” is ready' }).waitFor()
-    const key = (await scene.dialog().locator('code').first().textContent()) ?? ''
+    sendingKey = (await scene.dialog().locator('code').first().textContent()) ?? ''
     await scene.press('I have stored it')
-    await send(key, 'wait', '<p>Hello</p>')
-    await send(key, 'refused', '<p>Hello</p>')
-    await send(key, 'hostile', HOSTILE_HTML)
+    await send(`wait@${DOMAIN}`, '<p>Hello</p>')
+    await send(`refused@${DOMAIN}`, '<p>Hello</p>')
+    await send(`hostile@${DOMAIN}`, HOSTILE_HTML)
   })
 
   it('the reply of a receiver that refuses is shown as text, with the SMTP dialog', async () => {
@@ -181,6 +188,28 @@ describe('dashboard: remote servers', () => {
     await page.getByText('outbound', { exact: true }).first().waitFor()
   })
 
+  it('a suppression that needs one more bounce appears among the held ones by itself', async () => {
+    const { page, installation } = scene
+    await page.goto(`${installation.url}/operator/held`)
+    await page.getByText('No suppressions are held').waitFor()
+    await send(`nobody@${NULL_MX_DOMAIN}`, '<p>Hello</p>')
+    await page.getByRole('row').filter({ hasText: NULL_MX_DOMAIN }).getByText('One more bounce is needed').waitFor()
+  })
+
+  it('a late bounce appears in the list of reports by itself', async () => {
+    const { page, installation } = scene
+    await page.goto(`${installation.url}/operator/reports`)
+    await page.getByText('No reports yet').waitFor()
+    const [delivered] = receiver.messages
+    const content = dsnOf({ recipient: `hostile@${DOMAIN}`, status: '5.2.2', diagnostic: `552 5.2.2 ${SCRIPT}` })
+    const to = delivered?.from ?? ''
+    const replies = await submitMessage(installation.inboundPort, { from: '', to, content })
+    assert.match(replies.at(-1) ?? '', /^250/)
+    const row = page.getByRole('row').filter({ hasText: `hostile@${DOMAIN}` })
+    await row.getByText('Bounce', { exact: true }).waitFor()
+    await row.getByText(SCRIPT).waitFor()
+  })
+
   /** Mails a signed report about shop.example, as a receiver does, and waits until it is stored. */
   async function report(rows: readonly XmlRow[]): Promise<void> {
     const [domain] = (await scene.call('GET', '/public/domains/get-domains')) as unknown as { id: string }[]
@@ -196,11 +225,11 @@ describe('dashboard: remote servers', () => {
     )
   }
 
-  async function send(key: string, name: string, html: string): Promise<void> {
+  async function send(to: string, html: string): Promise<void> {
     const response = await fetch(`${scene.installation.url}/api/v1/send-email/instant`, {
       method: 'POST',
-      headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ from: 'hello@shop.example', to: `${name}@${DOMAIN}`, subject: `Mail for ${name}`, html }),
+      headers: { Authorization: `Bearer ${sendingKey}`, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ from: 'hello@shop.example', to, subject: `Mail for ${to}`, html }),
     })
     assert.isTrue(response.ok, await response.text())
   }
