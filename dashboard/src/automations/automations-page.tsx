@@ -106,6 +106,7 @@ function useColumns(): readonly DataColumn<Row>[] {
     {
       id: 'changed',
       header: automations.changed,
+      align: 'right',
       cell: (row) => <RelativeTime value={row.updated_at} />,
       width: '10rem',
       priority: 2,

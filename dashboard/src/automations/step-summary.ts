@@ -33,7 +33,7 @@ const tag: Summary = (step) => textOf(step['tag'])
 const audience: Summary = (step, { audiences }) => audiences.get(textOf(step['audience_id'])) ?? ''
 const delay: Summary = (step, { texts }) => {
   const { amount, unit } = readDelay(step['seconds'])
-  return `${amount} ${texts.units[unit]}`
+  return texts.duration(amount, unit)
 }
 
 const SUMMARIES: Readonly<Record<FlowStep['type'], Summary>> = {

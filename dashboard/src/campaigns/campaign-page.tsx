@@ -7,6 +7,7 @@ import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
 import { FailedQuery } from '#dashboard/src/shared/failed-query.tsx'
 import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
+import { Card } from '#dashboard/src/ui/card.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'
 import { PageHeader } from '#dashboard/src/ui/page-header.tsx'
 import { Skeleton } from '#dashboard/src/ui/skeleton.tsx'
@@ -74,7 +75,11 @@ function CampaignView({ campaign, breadcrumbs }: CampaignViewProps): ReactNode {
           )
         }
       />
-      {isDraft && <EmptyState title={campaigns.draftText} action={<EditLink campaign={campaign} />} />}
+      {isDraft && (
+        <Card>
+          <EmptyState title={campaigns.draftText} action={<EditLink campaign={campaign} />} />
+        </Card>
+      )}
       {!isDraft && tab === 'results' && <CampaignResults campaign={campaign} />}
       {!isDraft && tab === 'recipients' && <CampaignRecipients campaign={campaign} />}
       {!isDraft && tab === 'links' && <CampaignLinks campaign={campaign} />}

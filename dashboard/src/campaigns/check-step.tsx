@@ -67,7 +67,10 @@ function Findings({ preview }: { readonly preview: Preview }): ReactNode {
     <Card padding="none">
       <ul className="divide-y divide-line">
         {preview.findings.map(({ code, level, message, translation }) => (
-          <li key={code + message} className="flex items-baseline gap-3 px-4 py-3">
+          <li
+            key={code + message}
+            className="flex flex-col items-start gap-1.5 px-4 py-3 sm:flex-row sm:items-baseline sm:gap-3"
+          >
             <Badge tone={LEVEL_TONES[level]}>{campaigns.levels[level]}</Badge>
             <span className="min-w-0 flex-1 break-words">{say(message, translation)}</span>
           </li>

@@ -12,7 +12,7 @@ import type { Tone } from '#dashboard/src/ui/tone.ts'
 
 type State = ContactImport['status']
 
-const STATE_TONES: Readonly<Record<State, Tone>> = {
+export const STATE_TONES: Readonly<Record<State, Tone>> = {
   uploading: 'info',
   waiting: 'info',
   running: 'accent',

@@ -18,7 +18,7 @@ import { NumberText } from '#dashboard/src/ui/numbers.tsx'
 import { PageHeader } from '#dashboard/src/ui/page-header.tsx'
 import { RelativeTime } from '#dashboard/src/ui/times.tsx'
 import { ContactTabs } from './contact-tabs.tsx'
-import { ImportState } from './import-progress.tsx'
+import { ImportState, STATE_TONES } from './import-progress.tsx'
 
 export function ImportsPage(): ReactNode {
   const { contacts, imports } = useTexts()
@@ -87,7 +87,9 @@ function useColumns(): readonly DataColumn<ContactImport>[] {
       header: imports.progress,
       width: '22%',
       priority: 2,
-      cell: ({ progress }) => <Progress label={imports.progress} isLabelHidden share={progress} />,
+      cell: ({ progress, status }) => (
+        <Progress label={imports.progress} isLabelHidden share={progress} tone={STATE_TONES[status]} />
+      ),
     },
     {
       id: 'rows',

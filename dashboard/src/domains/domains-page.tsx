@@ -89,6 +89,7 @@ function useDomainColumns(): readonly DataColumn<Domain>[] {
     {
       id: 'checked',
       header: domains.lastChecked,
+      align: 'right',
       cell: (row) => (row.last_checked_at === null ? domains.notChecked : <RelativeTime value={row.last_checked_at} />),
       sortValue: (row) => row.last_checked_at,
       width: '9rem',
@@ -97,6 +98,7 @@ function useDomainColumns(): readonly DataColumn<Domain>[] {
     {
       id: 'created',
       header: domains.added,
+      align: 'right',
       cell: (row) => <RelativeTime value={row.created_at} />,
       sortValue: (row) => row.created_at,
       width: '10rem',

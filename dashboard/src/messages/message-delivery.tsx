@@ -113,7 +113,7 @@ function Facts({ message }: { readonly message: Message }): ReactNode {
         ]),
   ]
   return (
-    <dl className="flex flex-col gap-3">
+    <dl className="grid gap-x-6 gap-y-3 md:grid-cols-2 xl:grid-cols-1">
       {items.map(({ label, value }) => (
         <div key={label} className="min-w-0">
           <dt className="text-sm text-muted">{label}</dt>

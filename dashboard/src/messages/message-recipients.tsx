@@ -70,7 +70,7 @@ function useRecipientColumns(menu: (recipient: Recipient) => ReactNode): readonl
       {
         id: 'state',
         header: messages.status,
-        width: '9.5rem',
+        width: '8.5rem',
         cell: ({ state }: Recipient) => <MessageStatusBadge status={state} />,
       },
       {

@@ -71,7 +71,7 @@ function useAuditColumns(): readonly DataColumn<AuditEntry>[] {
   const nameOf = useWorkspaceNames()
   return [
     { id: 'time', header: texts.time, cell: (row) => <RelativeTime value={row.created_at} />, width: '9.5rem' },
-    { id: 'actor', header: texts.actor, cell: ({ actor }) => actorName(actor), width: '18%', priority: 2 },
+    { id: 'actor', header: texts.actor, cell: ({ actor }) => actorName(actor), width: '26%', priority: 2 },
     { id: 'action', header: texts.action, cell: ({ action }) => <Badge>{action}</Badge> },
     {
       id: 'object',

@@ -41,6 +41,7 @@ export function WorkspacesPage(): ReactNode {
     {
       id: 'created',
       header: texts.created,
+      align: 'right',
       cell: (row) => <DateTime value={row.created_at} precision="day" />,
       width: '9rem',
       priority: 2,

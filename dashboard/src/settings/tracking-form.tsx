@@ -73,25 +73,24 @@ function TrackingFields({ settings }: { readonly settings: TrackingSettings }): 
           }))}
         />
       </Field>
-      <form onSubmit={submit} className="flex flex-wrap items-end gap-3">
-        <Field
-          label={texts.trackingDomain}
-          hint={texts.trackingDomainHint}
-          error={errors.of('tracking_domain')}
-          className="min-w-60 flex-1"
-        >
-          <TextInput
-            value={host}
-            onChange={setHost}
-            placeholder={new URL(settings.tracking_url).host}
-            readOnly={!mayChange}
-          />
+      <form onSubmit={submit}>
+        <Field label={texts.trackingDomain} hint={texts.trackingDomainHint} error={errors.of('tracking_domain')}>
+          <div className="flex gap-3">
+            <div className="min-w-0 flex-1">
+              <TextInput
+                value={host}
+                onChange={setHost}
+                placeholder={new URL(settings.tracking_url).host}
+                readOnly={!mayChange}
+              />
+            </div>
+            {mayChange && (
+              <Button type="submit" isLoading={change.isPending}>
+                {texts.save}
+              </Button>
+            )}
+          </div>
         </Field>
-        {mayChange && (
-          <Button type="submit" isLoading={change.isPending}>
-            {texts.save}
-          </Button>
-        )}
       </form>
     </div>
   )

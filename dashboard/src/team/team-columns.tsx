@@ -40,8 +40,10 @@ export function useMemberColumns(): readonly DataColumn<Member>[] {
         <span className="flex min-w-0 flex-col">
           <span className="flex items-center gap-2 truncate">
             {name}
-            {isSelf && <Badge>{texts.you}</Badge>}
-            {isDisabled && <Badge tone="warning">{texts.disabled}</Badge>}
+            <span className="flex shrink-0 gap-2">
+              {isSelf && <Badge>{texts.you}</Badge>}
+              {isDisabled && <Badge tone="warning">{texts.disabled}</Badge>}
+            </span>
           </span>
           <span className="truncate text-sm text-muted">
             <EmailAddress address={email} />

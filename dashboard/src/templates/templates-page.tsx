@@ -141,6 +141,7 @@ function useTemplateColumns(): readonly DataColumn<StoredTemplate>[] {
     {
       id: 'changed',
       header: templates.changed,
+      align: 'right',
       cell: (row) => <RelativeTime value={row.updated_at} />,
       sortValue: (row) => row.updated_at,
       width: '10rem',

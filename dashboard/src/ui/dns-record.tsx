@@ -1,4 +1,4 @@
-import { type ReactNode } from 'react'
+import { Fragment, type ReactNode } from 'react'
 import { StatusBadge } from './badge.tsx'
 import { CopyButton } from './copy-button.tsx'
 import { type Tone } from './tone.ts'
@@ -17,13 +17,23 @@ export interface DnsRecordProps {
   reason?: ReactNode
 }
 
-function Copyable({ label, value }: { label: string; value: string }) {
+/** A name wraps before a dot. */
+function Copyable({ label, value, isName = false }: { label: string; value: string; isName?: boolean }) {
   const texts = useUiTexts()
   return (
     <div className="flex min-w-0 items-start gap-1">
       <div className="min-w-0 grow">
         <div className="text-xs text-faint">{label}</div>
-        <code className="block font-mono text-sm break-all text-ink">{value}</code>
+        <code className="block font-mono text-sm wrap-anywhere text-ink">
+          {isName
+            ? value.split(/(?=\.)/).map((part, i) => (
+                <Fragment key={`${i} ${part}`}>
+                  <wbr />
+                  {part}
+                </Fragment>
+              ))
+            : value}
+        </code>
       </div>
       <CopyButton text={value} label={`${texts.copy}: ${label}`} />
     </div>
@@ -47,7 +57,7 @@ export function DnsRecord({ type, name, value, ttl, priority, purpose, status, r
         )}
       </div>
       <div className="grid gap-x-6 gap-y-3 px-4 py-3 md:grid-cols-[minmax(0,2fr)_minmax(0,3fr)_auto]">
-        <Copyable label={texts.name} value={name} />
+        <Copyable label={texts.name} value={name} isName />
         <Copyable label={texts.value} value={value} />
         <dl className="flex gap-4 md:justify-end">
           {priority !== undefined && (

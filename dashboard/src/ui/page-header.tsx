@@ -32,7 +32,8 @@ export function PageHeader({ title, status, description, breadcrumbs = [], actio
           </ol>
         </nav>
       )}
-      <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3">
+      {/* from tablets on, actions stand beside the title, however long the description is */}
+      <div className="flex flex-wrap items-start justify-between gap-x-6 gap-y-3 md:flex-nowrap">
         <div className="min-w-0">
           <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
             <h1 className="min-w-0 text-xl font-semibold tracking-tight text-ink">{title}</h1>
@@ -40,7 +41,9 @@ export function PageHeader({ title, status, description, breadcrumbs = [], actio
           </div>
           {description !== undefined && <p className="mt-1 max-w-prose text-muted">{description}</p>}
         </div>
-        {actions !== undefined && <div className="flex flex-wrap items-center gap-2">{actions}</div>}
+        {actions !== undefined && (
+          <div className="flex flex-wrap items-center gap-2 md:max-w-2/3 md:shrink-0 md:justify-end">{actions}</div>
+        )}
       </div>
       {tabs !== undefined && <div className="mt-4">{tabs}</div>}
     </header>

@@ -107,6 +107,7 @@ function useDeliveryColumns(): readonly DataColumn<WebhookDelivery>[] {
     {
       id: 'at',
       header: webhooks.createdAt,
+      align: 'right',
       cell: (row) => <RelativeTime value={row.created_at} />,
       width: '9rem',
       priority: 2,

@@ -1,5 +1,14 @@
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
+/** One and several. */
+const UNITS = {
+  seconds: ['Sekunde', 'Sekunden'],
+  minutes: ['Minute', 'Minuten'],
+  hours: ['Stunde', 'Stunden'],
+  days: ['Tag', 'Tage'],
+  weeks: ['Woche', 'Wochen'],
+} as const
+
 export const automations: Texts['automations'] = {
   title: 'Automationen',
   description:
@@ -150,6 +159,7 @@ export const automations: Texts['automations'] = {
     url: 'URL',
     urlHint: 'Kontakt und Ereignis werden als signiertes JSON dorthin gesendet.',
   },
+  duration: (amount, unit) => `${amount} ${UNITS[unit][amount === 1 ? 0 : 1]}`,
   units: { seconds: 'Sekunden', minutes: 'Minuten', hours: 'Stunden', days: 'Tage', weeks: 'Wochen' },
   conditions: {
     opened: 'E-Mail wurde geöffnet',

@@ -80,7 +80,7 @@ export const imports: Texts['imports'] = {
   counts: {
     added: 'Neue Kontakte',
     updated: 'Geändert',
-    joined: 'Der Zielgruppe beigetreten',
+    joined: 'Neu in Zielgruppe',
     duplicates: 'Wiederholte Zeilen',
     failed: 'Zeilen mit Fehlern',
     blocked: 'Gesperrt',

@@ -5,7 +5,7 @@ export const inbox: Texts['inbox'] = {
   description: 'Mail, die abgefangen statt zugestellt wurde. Sie wird sieben Tage aufbewahrt.',
   list: 'Abgefangene Mail',
   mail: 'Die gewählte Mail',
-  search: 'Empfänger, Absender oder Betreff suchen',
+  search: 'Empfänger, Absender, Betreff',
   nothingFound: 'Keine abgefangene Mail passt.',
   notLoaded: 'Die abgefangene Mail konnte nicht geladen werden',
   mailNotLoaded: 'Diese Mail konnte nicht geladen werden',

@@ -7,7 +7,7 @@ export const templates: Texts['templates'] = {
     'Woraus Ihre E-Mails entstehen. Jedes Speichern ist eine Version; Kampagnen und Automationen verwenden die neueste.',
   create: 'Neue Vorlage',
   createText: 'Wählen Sie, wie Sie schreiben. Aus Bausteinen kann später Code werden, aus Code keine Bausteine.',
-  search: 'Nach Name, Betreff oder Kategorie filtern',
+  search: 'Name, Betreff oder Kategorie',
   notLoaded: 'Die Vorlagen konnten nicht geladen werden',
   oneNotLoaded: 'Die Vorlage konnte nicht geladen werden',
   empty: 'Schreiben Sie Ihre erste Vorlage',

@@ -1,3 +1,12 @@
+/** One and several. */
+const UNITS = {
+  seconds: ['second', 'seconds'],
+  minutes: ['minute', 'minutes'],
+  hours: ['hour', 'hours'],
+  days: ['day', 'days'],
+  weeks: ['week', 'weeks'],
+} as const
+
 /** Automations: steps that contacts go through. */
 export const automations = {
   title: 'Automations',
@@ -147,6 +156,7 @@ export const automations = {
     url: 'URL',
     urlHint: 'The contact and the event are posted to it as JSON, signed.',
   },
+  duration: (amount: number, unit: keyof typeof UNITS) => `${amount} ${UNITS[unit][amount === 1 ? 0 : 1]}`,
   units: { seconds: 'Seconds', minutes: 'Minutes', hours: 'Hours', days: 'Days', weeks: 'Weeks' },
   conditions: {
     opened: 'Email was opened',

@@ -41,7 +41,7 @@ export const operator = {
   },
   receivers: {
     title: 'Receivers',
-    description: 'Each mail provider by the mail of 24 hours, and what holds its mail now.',
+    description: 'Each receiver by the mail of 24 hours, and what holds its mail now.',
     sent: 'Sent',
     delivered: 'Delivered',
     deferred: 'Deferrals',
