@@ -4,8 +4,9 @@ export function numberText(count: number): string {
   return count.toLocaleString('en-US')
 }
 
-/** `0.34 % (12 of 3,502)` */
-export function shareText(part: number, whole: number): string {
+/** The parameters of a share, such as `0.34 % (12 of 3,502)`. */
+export function shareOf(part: number, whole: number): Readonly<Record<'percent' | 'part' | 'whole', string>> {
   const share = whole === 0 ? 0 : (part / whole) * 100
-  return `${Number(share.toFixed(share < 1 ? 2 : 1))} % (${numberText(part)} of ${numberText(whole)})`
+  const percent = String(Number(share.toFixed(share < 1 ? 2 : 1)))
+  return { percent, part: numberText(part), whole: numberText(whole) }
 }

@@ -2,7 +2,7 @@
 import type { CodedText } from '#src/platform/coded-text.ts'
 import type { Problem } from './action-rules.ts'
 import { actionText, evidenceText } from './action-texts.ts'
-import { numberText, shareText } from './evidence-text.ts'
+import { numberText, shareOf } from './evidence-text.ts'
 import type { Desk, Reason, ReceiverDesk, Throttle, Traffic } from './facts.ts'
 
 /** What Google and Yahoo publish: stay below 0.1 %, and never reach 0.3 %. */
@@ -86,7 +86,7 @@ function complaintsAbove({ receivers }: Desk, limit: number): Problem[] {
         title: actionText('complaints', { receiver: title }),
         todo: actionText('complaints_todo'),
         evidence: [
-          evidenceText('complaints', { share: shareText(week.complained, week.delivered) }),
+          evidenceText('complaints', shareOf(week.complained, week.delivered)),
           evidenceText('limit', { percent: limit * 100 }),
         ],
         reply: null,
@@ -107,7 +107,7 @@ export function findRefused({ receivers }: Desk): Problem[] {
         ...aboutReasons(receiver, reasons),
         title: actionText('refused', { receiver: receiver.title }),
         todo: actionText('refused_todo'),
-        evidence: [evidenceText('attempts', { share: shareText(count, volumeOf(receiver.day)) }), classesText(reasons)],
+        evidence: [evidenceText('attempts', shareOf(count, volumeOf(receiver.day))), classesText(reasons)],
       },
     ]
   })
@@ -123,7 +123,7 @@ export function findTlsFailures({ receivers }: Desk): Problem[] {
         title: actionText('tls_failing', { receiver: receiver.title }),
         todo: actionText('tls_failing_todo'),
         evidence: [
-          evidenceText('attempts', { share: numberText(sizeOf(reasons)) }),
+          evidenceText('attempt_count', { count: numberText(sizeOf(reasons)) }),
           classesText(reasons),
           encryptedText(receiver),
         ],
@@ -143,7 +143,7 @@ export function findManyDeferrals({ receivers }: Desk): Problem[] {
         ...aboutReasons(receiver, deferring),
         title: actionText('many_deferrals', { receiver: title }),
         todo: actionText('many_deferrals_todo'),
-        evidence: [evidenceText('deferrals', { share: shareText(day.deferred, whole) }), classesText(deferring)],
+        evidence: [evidenceText('deferrals', shareOf(day.deferred, whole)), classesText(deferring)],
       },
     ]
   })
@@ -206,7 +206,7 @@ function classesText(reasons: readonly Reason[]): CodedText {
 }
 
 function encryptedText({ encrypted, day }: ReceiverDesk): CodedText {
-  return evidenceText('encrypted', { share: shareText(encrypted, day.sent) })
+  return evidenceText('encrypted', shareOf(encrypted, day.sent))
 }
 
 function dayText({ day }: ReceiverDesk): CodedText {

@@ -2,7 +2,7 @@
 import type { CodedText } from '#src/platform/coded-text.ts'
 import type { Problem } from './action-rules.ts'
 import { actionText, evidenceText } from './action-texts.ts'
-import { numberText, shareText } from './evidence-text.ts'
+import { numberText, shareOf } from './evidence-text.ts'
 import type { CertificateDesk, Desk, DmarcFailure, SourceDesk, SourceProblem } from './facts.ts'
 import { SENDER_CLASSES, volumeOf } from './receiver-problems.ts'
 
@@ -151,7 +151,7 @@ export function findManyBounces({ senders, isOfWorkspace }: Desk): Problem[] {
         subject: name,
         title: actionText('many_bounces', { sender: name }),
         todo: actionText(isOfWorkspace ? 'many_bounces_todo' : 'many_bounces_todo_of_operator'),
-        evidence: [evidenceText('hard_bounces', { share: shareText(week.bounced_hard, volume) })],
+        evidence: [evidenceText('hard_bounces', shareOf(week.bounced_hard, volume))],
         reply: null,
         since: null,
         volume: week.bounced_hard,
@@ -190,10 +190,7 @@ function aboutDmarc({
 }: DmarcFailure): Omit<Problem, 'title' | 'todo'> {
   return {
     subject: `${domain} from ${address}`,
-    evidence: [
-      evidenceText('dmarc_failed', { share: shareText(failed, messages) }),
-      evidenceText('reporter', { reporter }),
-    ],
+    evidence: [evidenceText('dmarc_failed', shareOf(failed, messages)), evidenceText('reporter', { reporter })],
     reply: null,
     since,
     volume: failed,
