@@ -1,4 +1,4 @@
-import type { UiTextValues } from '#dashboard/src/ui/ui-texts.ts'
+import type { UiTextValues } from '#dashboard/src/ui/ui-text-values.ts'
 
 export const ui: UiTextValues = {
   locale: 'de',

@@ -2,7 +2,7 @@
  * The catalogue of texts, in English. One file for each part of the dashboard; the German one has the same shape, which
  * the compiler checks. A text with a value in it is a function.
  */
-import { ENGLISH_UI_TEXTS as ui } from '#dashboard/src/ui/ui-texts.ts'
+import { ENGLISH_UI_TEXTS as ui } from '#dashboard/src/ui/ui-text-values.ts'
 import { branding } from './branding.ts'
 import { campaigns } from './campaigns.ts'
 import { automations } from './automations.ts'
