@@ -43,7 +43,7 @@ const MAX_NAME = 500
 const MAX_TEXT = 2 * MAX_NAME + 2 * MAX_ADDRESS
 
 /** Controls (with CR, LF, NUL), lone surrogates, line separators, bidirectional marks: invisible and misleading. */
-const HIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u
+export const HIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u
 const ATOM = /(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]|[^\p{ASCII}\p{Z}])+/u.source
 const DOT_ATOM = new RegExp(`^${ATOM}(?:\\.${ATOM})*$`, 'u')
 const LABEL = /^[a-z0-9-]+$/
