@@ -18,7 +18,12 @@ const linkFields = {
   template_id: z.uuid('must be a UUID').optional().meta({
     description: 'only the links of mail made from this template, without that of campaigns',
   }),
-  limit: z.coerce.number().int().min(1).max(1000, 'at most 1000').default(100),
+  limit: z.coerce
+    .number('must be a whole number')
+    .int('must be a whole number')
+    .min(1, 'at least 1')
+    .max(1000, 'at most 1000')
+    .default(100),
 }
 const linksSchema = envelope(
   z.object({

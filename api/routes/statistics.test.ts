@@ -79,6 +79,19 @@ describe('statistics by API', () => {
     assert.strictEqual((await asOperator(`/links?workspace_id=${api.workspaceId}`)).status, 200)
   })
 
+  it('a limit out of range is refused with its bounds', async () => {
+    for (const [limit, message] of [
+      ['0', 'limit: at least 1'],
+      ['1.5', 'limit: must be a whole number'],
+      ['many', 'limit: must be a whole number'],
+    ]) {
+      for (const path of ['', '/links']) {
+        const { body } = await get(`${path}?limit=${limit}`)
+        assert.strictEqual(body['message'], message, path)
+      }
+    }
+  })
+
   for (const [what, path] of [
     ['an unknown counter', '?counters=sent,nothing'],
     ['an unknown time zone', '?timezone=Mars/Base'],

@@ -64,9 +64,9 @@ const reportFields = {
     .optional()
     .meta({ description: 'the counters to return, separated by commas. By default all' }),
   limit: z.coerce
-    .number()
-    .int()
-    .min(1)
+    .number('must be a whole number')
+    .int('must be a whole number')
+    .min(1, 'at least 1')
     .max(MAX_LIMIT, `at most ${MAX_LIMIT}`)
     .optional()
     .meta({
