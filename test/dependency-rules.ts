@@ -72,8 +72,8 @@ src/change-stream: src src/auth src/concurrency src/events src/messages src/peop
   src/statistics src/stores
 src/deliverability: src src/egress src/operator src/platform src/shaping src/statistics src/stores src/suppression
 src/deferred-content: src src/concurrency src/contacts src/messages src/platform src/stores src/templates src/tracking
-src/campaigns: config src src/deferred-content src/egress src/events src/going-live src/mail src/messages src/platform
-  src/queue src/segments src/stores src/suppression src/templates
+src/campaigns: config src src/concurrency src/deferred-content src/egress src/events src/going-live src/mail
+  src/messages src/platform src/queue src/segments src/stores src/suppression src/templates
 src/automations: config config/settings src src/campaigns src/contacts src/deferred-content src/events src/mail
   src/messages src/net src/platform src/queue src/stores src/templates src/webhooks
 src/doctor: config src/certificates src/crypto src/domains src/egress src/going-live src/metrics src/net

@@ -45,7 +45,8 @@ export function startAutomations(ctx: Context, redisUrl: string): Loop {
   async function round(): Promise<void> {
     runner.schedule(SWEEP_MS)
     try {
-      await Promise.all(Array.from({ length: CONCURRENT_SLICES }, () => runUntilNobodyIsDue()))
+      // most rounds find nothing
+      if (await runOnce()) await Promise.all(Array.from({ length: CONCURRENT_SLICES }, () => runUntilNobodyIsDue()))
       backoff.succeeded()
       joined = await listWorkspacesWithAudienceTriggers(ctx.db)
       const next = await findNextDue(ctx.db)
@@ -57,11 +58,14 @@ export function startAutomations(ctx: Context, redisUrl: string): Loop {
   }
 
   async function runUntilNobodyIsDue(): Promise<void> {
-    if (dead !== null) return
-    for (let isMore = true; isMore && !isStopped;) {
-      const isEnrolling = await enrolAudienceMembers(ctx)
-      isMore = (await runSlice(parts)) > 0 || isEnrolling
-    }
+    while (await runOnce());
+  }
+
+  /** Whether more may be due. */
+  async function runOnce(): Promise<boolean> {
+    if (dead !== null || isStopped) return false
+    const isEnrolling = await enrolAudienceMembers(ctx)
+    return (await runSlice(parts)) > 0 || isEnrolling
   }
 
   const runNow = (): void => runner.schedule(0)

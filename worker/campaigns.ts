@@ -6,6 +6,7 @@
  * Starting is a separate loop: it validates the content, which can take seconds for hostile templates, and running
  * campaigns do not wait for it.
  */
+import type { WorkFound } from '#src/concurrency/work-found.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import { advance, createAdvanceContext } from '#src/campaigns/advance.ts'
@@ -13,22 +14,20 @@ import { startScheduledCampaign } from '#src/campaigns/scheduled-start.ts'
 import { listOpenCampaigns } from '#src/campaigns/locked-campaign.ts'
 import type { CampaignState } from '#src/campaigns/state.ts'
 import { createRenderer } from '#src/templates/renderer.ts'
-import type { Round } from './loop.ts'
+import type { IdlingRound } from './loop.ts'
 
 /** The pause after a step without work. A SENDING campaign waits for room in the queue. */
 const IDLE_MS: Readonly<Partial<Record<CampaignState, number>>> = { SENDING: 100, SCHEDULED: 0 }
 const DEFAULT_IDLE_MS = 1000
 const RETRY_MS = 5000
-/** The pause after a round that found no campaign to work on: the query is the same 10 times a second otherwise. */
-const NO_CAMPAIGN_MS = 500
 
-export function createCampaignRound(ctx: Context): Round {
+export function createCampaignRound(ctx: Context): IdlingRound {
   const advancing = createAdvanceContext(ctx)
   const isMine = ({ status }: OpenCampaign): boolean => status !== 'SCHEDULED'
   return roundOf(ctx, isMine, ({ id }) => advance(advancing, id))
 }
 
-export function createCampaignStartRound(ctx: Context): Round {
+export function createCampaignStartRound(ctx: Context): IdlingRound {
   // its threads start on the first use
   const starting = { ...ctx, renderer: createRenderer({ threads: 1 }) }
   const isMine = ({ status, startsAt }: OpenCampaign): boolean =>
@@ -45,14 +44,11 @@ function roundOf(
   ctx: Context,
   isMine: (one: OpenCampaign) => boolean,
   step: (one: OpenCampaign) => Promise<boolean>,
-): () => Promise<boolean> {
+): IdlingRound {
   const idleUntil = new Map<string, number>()
-  let nextListMs = 0
-  return async () => {
-    if (performance.now() < nextListMs) return false
+  return async (): Promise<WorkFound> => {
     let isMore = false
     const open = (await listOpenCampaigns(ctx.db)).filter(isMine)
-    if (open.length === 0) nextListMs = performance.now() + NO_CAMPAIGN_MS
     for (const id of idleUntil.keys()) if (!open.some((one) => one.id === id)) idleUntil.delete(id)
     for (const one of open) {
       if ((idleUntil.get(one.id) ?? 0) > performance.now()) continue
@@ -61,7 +57,8 @@ function roundOf(
       else if (!isMoreOfIt) idleUntil.set(one.id, performance.now() + (IDLE_MS[one.status] ?? DEFAULT_IDLE_MS))
       isMore ||= isMoreOfIt === true
     }
-    return isMore
+    if (isMore) return 'more'
+    return open.length > 0 ? 'some' : 'none'
   }
 }
 

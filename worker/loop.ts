@@ -6,6 +6,7 @@
 import type { Config } from '#config/load.ts'
 import { createDebouncedRunner } from '#src/concurrency/debounced-runner.ts'
 import { createFailureBackoff } from '#src/concurrency/failure-backoff.ts'
+import type { WorkFound } from '#src/concurrency/work-found.ts'
 import type { Context } from '#src/context.ts'
 import type { Log } from '#src/platform/log.ts'
 
@@ -17,18 +18,23 @@ export interface Loop {
 export type Round = () => Promise<boolean>
 /** One round of a loop that waits longer under load: the intervals until the next round, 0 to continue at once. */
 export type ScaledRound = () => Promise<number>
+/** One round of a loop with `idleMs`: after rounds that found nothing, the next one comes later. */
+export type IdlingRound = () => Promise<WorkFound>
+type AnyRound = Round | ScaledRound | IdlingRound
 
 export interface LoopRow {
   /** For the log. */
   readonly name: string
   /** The pause between two rounds, in milliseconds; a function if it depends on a setting. */
   readonly everyMs: number | ((config: Config) => number)
+  /** The longest pause of an `IdlingRound`: with each round that finds nothing the pause doubles, up to this. */
+  readonly idleMs?: number
   /** Its statements have the patience for bulk work. */
   readonly isBulk?: true
   /** It runs even if the clock of this machine or of PostgreSQL is wrong. */
   readonly isTimeless?: true
   /** Reads files and opens clients; called once, before any loop starts. */
-  readonly createRound: (ctx: Context) => Round | ScaledRound
+  readonly createRound: (ctx: Context) => AnyRound
 }
 
 /** How often a loop that must not run now asks again. */
@@ -38,12 +44,14 @@ const LONGEST_PAUSE_MS = 5000
 export interface LoopStart {
   readonly name: string
   readonly everyMs: number
-  readonly round: Round | ScaledRound
+  readonly idleMs?: number
+  readonly round: AnyRound
   /** While this is false, no round begins. */
   readonly mayRun?: () => boolean
 }
 
-export function startLoop(log: Log, { name, everyMs, round, mayRun = () => true }: LoopStart): Loop {
+export function startLoop(log: Log, { name, everyMs, idleMs = everyMs, round, mayRun = () => true }: LoopStart): Loop {
+  const pauseAfter = createPauses(everyMs, idleMs)
   const backoff = createFailureBackoff(log, {
     message: 'worker loop failed; it is retried',
     fields: { loop: name },
@@ -55,7 +63,7 @@ export function startLoop(log: Log, { name, everyMs, round, mayRun = () => true 
     try {
       const result = await round()
       backoff.succeeded()
-      return typeof result === 'number' ? result * everyMs : result ? 0 : everyMs
+      return typeof result === 'number' ? result * everyMs : pauseAfter(result)
     } catch (error) {
       return backoff.failed(error)
     }
@@ -63,4 +71,17 @@ export function startLoop(log: Log, { name, everyMs, round, mayRun = () => true 
   const runner = createDebouncedRunner(async () => runner.schedule(await runOnce()), 0)
   runner.schedule(0)
   return { stop: () => runner.stop() }
+}
+
+const FOUND = { true: 'more', false: 'some' } as const
+
+/** The pause after each round. */
+function createPauses(everyMs: number, idleMs: number): (result: boolean | WorkFound) => number {
+  let nextMs = everyMs
+  return (result) => {
+    const found = typeof result === 'string' ? result : FOUND[`${result}`]
+    const pauseMs = found === 'none' ? nextMs : everyMs
+    nextMs = found === 'none' ? Math.min(nextMs * 2, Math.max(everyMs, idleMs)) : everyMs
+    return found === 'more' ? 0 : pauseMs
+  }
 }

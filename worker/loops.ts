@@ -58,7 +58,7 @@ export const LOOPS: readonly LoopRow[] = [
   { name: 'dead leases', everyMs: 1 * SECOND, createRound: createDeadLeaseRound },
   { name: 'restore fence', isTimeless: true, everyMs: 1 * SECOND, createRound: createRestoreFenceRound },
   { name: 'unknown outcomes', everyMs: scaled(5 * SECOND, 500), createRound: createUnknownOutcomeRound },
-  { name: 'resume suspended', isBulk: true, everyMs: 0.5 * SECOND, createRound: createResumeRound },
+  { name: 'resume suspended', isBulk: true, everyMs: 0.5 * SECOND, idleMs: 1 * SECOND, createRound: createResumeRound },
   { name: 'operator actions', isBulk: true, everyMs: 1 * SECOND, createRound: createOperatorRound },
   { name: 'workspace rates', everyMs: scaled(30 * SECOND, 500), createRound: createWorkspaceRateRound },
   { name: 'queue metrics', isTimeless: true, everyMs: 1 * SECOND, createRound: createQueueMetricsRound },
@@ -97,6 +97,7 @@ export const LOOPS: readonly LoopRow[] = [
     name: 'audience counters',
     isBulk: true,
     everyMs: 0.25 * SECOND,
+    idleMs: 2 * SECOND,
     createRound: (ctx) => () => applyCounterDeltas(ctx),
   },
   {
@@ -113,18 +114,25 @@ export const LOOPS: readonly LoopRow[] = [
   },
   { name: 'import cleanup', everyMs: 1 * SECOND, createRound: (ctx) => () => purgeImports(ctx.db) },
   { name: 'scores', isBulk: true, everyMs: 5 * SECOND, createRound: createScoreRound },
-  { name: 'campaigns', everyMs: 0.1 * SECOND, createRound: createCampaignRound },
-  { name: 'campaign start', isBulk: true, everyMs: 0.1 * SECOND, createRound: createCampaignStartRound },
+  { name: 'campaigns', everyMs: 0.1 * SECOND, idleMs: 1 * SECOND, createRound: createCampaignRound },
+  {
+    name: 'campaign start',
+    isBulk: true,
+    everyMs: 0.1 * SECOND,
+    idleMs: 1 * SECOND,
+    createRound: createCampaignStartRound,
+  },
   {
     name: 'campaign statistics',
     isBulk: true,
     everyMs: 0.25 * SECOND,
+    idleMs: 5 * SECOND,
     createRound: (ctx) => () => mergeCounterDeltas(ctx.db),
   },
   { name: 'automation maintenance', isBulk: true, everyMs: 5 * SECOND, createRound: createAutomationMaintenanceRound },
 
   // results
-  { name: 'tracking', everyMs: 0.25 * SECOND, createRound: createTrackingRound },
+  { name: 'tracking', everyMs: 0.25 * SECOND, idleMs: 1 * SECOND, createRound: createTrackingRound },
   // up to three times as long under load: more events share a row, so counting each costs less
   { name: 'statistics', isBulk: true, everyMs: scaled(5 * SECOND, 250), createRound: createStatisticsRound },
   {

@@ -62,9 +62,10 @@ export async function main(
   // All rounds are created before the first loop starts: with an invalid file nothing starts.
   const bulkCtx = { ...ctx, db: ctx.db.bulk }
   const isClockRight = (): boolean => clockProblem(ctx.db.clock, config.maxClockSkewSeconds) === null
-  const rows = LOOPS.map(({ name, everyMs, isBulk, isTimeless, createRound }) => ({
+  const rows = LOOPS.map(({ name, everyMs, idleMs, isBulk, isTimeless, createRound }) => ({
     name,
     everyMs: typeof everyMs === 'number' ? everyMs : everyMs(config),
+    ...(idleMs === undefined ? {} : { idleMs }),
     round: createRound(isBulk === true ? bulkCtx : ctx),
     mayRun: () => mayWork() && (isTimeless === true || isClockRight()),
   }))

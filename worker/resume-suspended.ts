@@ -8,6 +8,7 @@
  * itself. A crash, or two workers at the same time: the work is repeated, and a duplicate entry in the schedule is
  * harmless. Redis unavailable: the round is retried.
  */
+import type { WorkFound } from '#src/concurrency/work-found.ts'
 import type { Context } from '#src/context.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { readWaiting, type Cursor, type MailOwner } from '#src/messages/open-recipients.ts'
@@ -26,7 +27,7 @@ import { clearSuspendedCounts } from '#src/queue/suspended-counts.ts'
 import { listSuspensions, POLL_MS, type SuspensionTarget } from '#src/queue/suspensions.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import { sql } from '#src/stores/sql.ts'
-import type { Round } from './loop.ts'
+import type { IdlingRound } from './loop.ts'
 
 type ResumeDeps = Pick<Context, 'db' | 'redis' | 'clock' | 'log'>
 
@@ -47,13 +48,12 @@ const BUDGET_MS = 400
  */
 type Walks = Map<string, Cursor | null>
 
-export function createResumeRound(ctx: Context): Round {
+export function createResumeRound(ctx: Context): IdlingRound {
   const walks: Walks = new Map()
   return () => rescheduleReleased(ctx, walks, performance.now() + BUDGET_MS)
 }
 
-/** True when there is more to do. */
-async function rescheduleReleased(ctx: ResumeDeps, walks: Walks, until: number): Promise<boolean> {
+async function rescheduleReleased(ctx: ResumeDeps, walks: Walks, until: number): Promise<WorkFound> {
   const { rows } = await ctx.db.query<SuspensionRelease>(
     sql`
       SELECT kind, subject, at::text, (extract(epoch FROM clock_timestamp() - at) * 1000)::float AS "ageMs"
@@ -63,7 +63,7 @@ async function rescheduleReleased(ctx: ResumeDeps, walks: Walks, until: number):
   )
   if (rows.length === 0) {
     walks.clear()
-    return false
+    return 'none'
   }
   const owners = rows.flatMap(({ kind, subject, at }) =>
     kind === 'workspace' || kind === 'campaign' ? [{ kind, id: subject, at }] : [],
@@ -73,15 +73,15 @@ async function rescheduleReleased(ctx: ResumeDeps, walks: Walks, until: number):
     rows.filter(({ kind }) => kind === 'domain' || kind === 'site'),
   )
   for (const tier of TIER_NAMES) {
-    for (const site of sites) if (!(await rescheduleSite(ctx, site, tier, until))) return true
-    for (const owner of owners) if (!(await rescheduleOwner(ctx, walks, { owner, tier }, until))) return true
+    for (const site of sites) if (!(await rescheduleSite(ctx, site, tier, until))) return 'more'
+    for (const owner of owners) if (!(await rescheduleOwner(ctx, walks, { owner, tier }, until))) return 'more'
   }
   await removeEmptySites(ctx, sites)
   if (owners.length > 0) await clearSuspendedCounts(ctx.redis)
   const done = rows.filter(({ kind, ageMs }) => kind === 'workspace' || kind === 'campaign' || ageMs > POLL_MS + 1000)
   for (const { kind, subject, at } of done)
     await ctx.db.query('DELETE FROM let_go WHERE kind = $1 AND subject = $2 AND at = $3', [kind, subject, at])
-  return false
+  return 'some'
 }
 
 /** Suspended site queues that no suspension holds any more. */

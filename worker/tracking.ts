@@ -4,14 +4,14 @@
 import type { Context } from '#src/context.ts'
 import { isTransactionConflict } from '#src/stores/db.ts'
 import { recordHits } from '#src/tracking/hit-recorder.ts'
-import type { Round } from './loop.ts'
+import type { IdlingRound } from './loop.ts'
 
-export function createTrackingRound(ctx: Context): Round {
+export function createTrackingRound(ctx: Context): IdlingRound {
   return async () => {
     try {
       return await recordHits(ctx)
     } catch (error) {
-      if (isTransactionConflict(error)) return true
+      if (isTransactionConflict(error)) return 'more'
       throw error
     }
   }

@@ -75,6 +75,16 @@ export async function lockCampaign(tx: Queryable, id: string): Promise<LockedCam
 }
 
 /** Campaigns with work to do, oldest first. */
+const LIST_OPEN = prepared(
+  'campaigns-open',
+  sql`
+    SELECT id, workspace_id AS "workspaceId", status, starts_at AS "startsAt"
+    FROM campaigns
+    WHERE is_open
+    ORDER BY id
+  `,
+)
+
 export async function listOpenCampaigns(
   db: Queryable,
 ): Promise<{ id: string; workspaceId: string; status: CampaignState; startsAt: Date | null }[]> {
@@ -83,12 +93,7 @@ export async function listOpenCampaigns(
     workspaceId: string
     status: CampaignState
     startsAt: Date | null
-  }>(sql`
-    SELECT id, workspace_id AS "workspaceId", status, starts_at AS "startsAt"
-    FROM campaigns
-    WHERE is_open
-    ORDER BY id
-  `)
+  }>(LIST_OPEN)
   return rows
 }
 

@@ -3,6 +3,7 @@
  * adds them up, so a number is exact at any moment and costs the same for ten recipients as for a million. Deltas are
  * merged in batches: many rows become one, and nobody waits for a counter row.
  */
+import type { WorkFound } from '#src/concurrency/work-found.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 
@@ -72,15 +73,25 @@ const SLICE = 5000
 const MERGE_COUNTER_DELTAS = prepared(
   'campaign-counters-merge',
   sql`
-    WITH deleted AS (
-      DELETE FROM campaign_changes
-      WHERE id IN (
-        SELECT id
+    WITH oldest AS (
+      SELECT count(*) AS deltas, count(DISTINCT (campaign_id, variant)) AS counters
+      FROM (
+        SELECT campaign_id, variant
         FROM campaign_changes
         ORDER BY id
         LIMIT ${SLICE}
-        FOR UPDATE SKIP LOCKED
-      )
+      ) few
+    ),
+    deleted AS (
+      DELETE FROM campaign_changes
+      WHERE (SELECT deltas > counters OR deltas = ${SLICE} FROM oldest)
+        AND id IN (
+          SELECT id
+          FROM campaign_changes
+          ORDER BY id
+          LIMIT ${SLICE}
+          FOR UPDATE SKIP LOCKED
+        )
       RETURNING campaign_id, variant, ${CAMPAIGN_COUNTERS.join(', ')}
     ),
     merged AS (
@@ -95,12 +106,13 @@ const MERGE_COUNTER_DELTAS = prepared(
 )
 
 /**
- * Merges one batch of deltas. Returns true if there may be more. Merged rows get new ids, so each run reaches other
+ * Merges one batch of deltas, unless each counter has one row. Merged rows get new ids, so each run reaches other
  * campaigns.
  */
-export async function mergeCounterDeltas(db: Queryable): Promise<boolean> {
+export async function mergeCounterDeltas(db: Queryable): Promise<WorkFound> {
   const {
     rows: [row],
   } = await db.query<{ deleted: number; left: number }>(MERGE_COUNTER_DELTAS)
-  return row !== undefined && row.deleted === SLICE && row.left < SLICE / 2
+  if (row === undefined || row.deleted === row.left) return 'none'
+  return row.deleted === SLICE && row.left < SLICE / 2 ? 'more' : 'some'
 }

@@ -7,6 +7,7 @@
  * (pagination-index.ts) if deltas have no position (sums of a large statement), or if so many are pending that counting
  * again is cheaper.
  */
+import type { WorkFound } from '#src/concurrency/work-found.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -30,9 +31,9 @@ const SCAN_LIMIT = 20_000
 
 type Stores = Pick<Context, 'db' | 'log'>
 
-/** Applies one batch of pending deltas per audience. True if more are pending. */
-export async function applyCounterDeltas(ctx: Stores): Promise<boolean> {
-  const { rows } = await ctx.db.query<{ id: string }>(sql`
+const LIST_AUDIENCES = prepared(
+  'counter-deltas-audiences',
+  sql`
     SELECT DISTINCT audience_id AS id
     FROM (
       SELECT audience_id
@@ -41,7 +42,12 @@ export async function applyCounterDeltas(ctx: Stores): Promise<boolean> {
       LIMIT ${SCAN_LIMIT}
     ) oldest
     ORDER BY 1
-  `)
+  `,
+)
+
+/** Applies one batch of pending deltas per audience. */
+export async function applyCounterDeltas(ctx: Stores): Promise<WorkFound> {
+  const { rows } = await ctx.db.query<{ id: string }>(LIST_AUDIENCES)
   const busy = new Set<string>()
   let hasMore = false
   for (const { id } of rows) {
@@ -50,14 +56,18 @@ export async function applyCounterDeltas(ctx: Stores): Promise<boolean> {
     hasMore ||= applied.hasMore
   }
   await rebuildMissingIndexes(ctx, busy)
-  return hasMore
+  if (hasMore) return 'more'
+  return rows.length > 0 ? 'some' : 'none'
 }
+
+const LIST_UNINDEXED = prepared(
+  'counter-deltas-unindexed',
+  `SELECT id FROM audiences WHERE deleted_at IS NULL AND NOT is_marked AND contact_count >= ${MIN_INDEXED_MEMBERS}`,
+)
 
 /** Indexes large audiences that have no index, except those that large statements are changing now. */
 async function rebuildMissingIndexes(ctx: Stores, busy: ReadonlySet<string>): Promise<void> {
-  const { rows } = await ctx.db.query<{ id: string }>(
-    `SELECT id FROM audiences WHERE deleted_at IS NULL AND NOT is_marked AND contact_count >= ${MIN_INDEXED_MEMBERS}`,
-  )
+  const { rows } = await ctx.db.query<{ id: string }>(LIST_UNINDEXED)
   for (const { id } of rows) if (!busy.has(id)) await rebuildPaginationIndex(ctx, id)
 }
 

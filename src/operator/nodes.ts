@@ -3,7 +3,7 @@
  * every few seconds (node-membership.ts). A node that is being drained sends and accepts nothing, and its processes
  * keep running. Forgetting a node declares that its processes are dead: their mail is released at once.
  */
-import type { Queryable } from '#src/stores/db.ts'
+import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 
 /** A process that has not reported for this long does not run, or cannot reach PostgreSQL. */
@@ -200,10 +200,9 @@ export interface ReportReply {
   readonly otherSources: readonly (readonly string[])[]
 }
 
-/** Stores the report of a process, and reads what it must know of the others in the same statement. */
-export async function reportProcess(db: Queryable, report: ProcessReport): Promise<ReportReply> {
-  const { rows } = await db.query<ReportReply>(
-    sql`
+const REPORT_PROCESS = prepared(
+  'node-process-report',
+  sql`
       WITH node AS (
         INSERT INTO nodes (name)
         VALUES ($2)
@@ -230,8 +229,18 @@ export async function reportProcess(db: Queryable, report: ProcessReport): Promi
       FROM nodes
       WHERE name = $2
     `,
-    [report.id, report.node, report.roles, report.version, report.sources, report.isDrained],
-  )
+)
+
+/** Stores the report of a process, and reads what it must know of the others in the same statement. */
+export async function reportProcess(db: Queryable, report: ProcessReport): Promise<ReportReply> {
+  const { rows } = await db.query<ReportReply>(REPORT_PROCESS, [
+    report.id,
+    report.node,
+    report.roles,
+    report.version,
+    report.sources,
+    report.isDrained,
+  ])
   return rows[0] ?? { isDraining: false, otherSources: [] }
 }
 

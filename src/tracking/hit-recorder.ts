@@ -5,6 +5,7 @@
  * crash before the commit leaves the hits in the queue. Hits of a message that is no longer stored are deleted.
  */
 import { columnsOf, jsonOrNull } from '#src/stores/column-arrays.ts'
+import { workFound, type WorkFound } from '#src/concurrency/work-found.ts'
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable } from '#src/stores/db.ts'
 import { newDeliveries } from '#src/events/deliveries.ts'
@@ -110,11 +111,11 @@ const PAST = weekly(
   `,
 )
 
-/** Records the hits that are due. True if there may be more. @throws if PostgreSQL is unavailable. */
+/** Records the hits that are due. @throws if PostgreSQL is unavailable. */
 export async function recordHits(
   ctx: Pick<Context, 'db' | 'redis' | 'clock'>,
   classifyAfterMs = CLASSIFY_AFTER_MS,
-): Promise<boolean> {
+): Promise<WorkFound> {
   const due = new Date(ctx.clock.now() - classifyAfterMs)
   const { notifications, count } = await ctx.db.transaction(async (tx) => {
     const { rows } = await tx.query<HitRow>(CLAIM_DUE, [due, BATCH_SIZE])
@@ -122,7 +123,7 @@ export async function recordHits(
     return { notifications: recorded, count: rows.length }
   })
   publishNotifications(ctx, notifications)
-  return count === BATCH_SIZE
+  return workFound(count, BATCH_SIZE)
 }
 
 interface RecordedHit extends ClassifiedHit {
