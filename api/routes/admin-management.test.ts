@@ -38,6 +38,7 @@ describe('the endpoints of the operator', () => {
   const REFUSED: readonly (readonly [method: string, path: string, body: object | undefined, code: string])[] = [
     ['POST', '/workspaces', { name: ' ' }, 'VALIDATION_ERROR'],
     ['POST', '/workspaces', { name: 'a\nb' }, 'VALIDATION_ERROR'],
+    ['POST', '/workspaces', { name: 'Acme \u202emocA' }, 'VALIDATION_ERROR'],
     ['POST', '/workspaces', { name: 'A', plan: '__proto__' }, 'VALIDATION_ERROR'],
     ['PATCH', '/workspaces/none', { name: 'A' }, 'NOT_FOUND'],
     ['GET', '/workspaces/none', undefined, 'NOT_FOUND'],
