@@ -43,7 +43,10 @@ import { createWorkspaceRateRound } from './workspace-rates.ts'
 const SECOND = 1000
 const MINUTE = 60 * SECOND
 
-/** An interval that RETRY_SCALE shortens for tests, but not below `leastMs`. */
+/**
+ * An interval that RETRY_SCALE shortens for tests, but not below `leastMs`: an idle worker of a test costs CPU that the
+ * tests beside it need.
+ */
 function scaled(everyMs: number, leastMs: number): (config: Config) => number {
   return ({ retryScale }) => Math.min(everyMs, Math.max(leastMs, everyMs * retryScale))
 }
@@ -57,10 +60,10 @@ export const LOOPS: readonly LoopRow[] = [
   },
   { name: 'dead leases', everyMs: 1 * SECOND, createRound: createDeadLeaseRound },
   { name: 'restore fence', isTimeless: true, everyMs: 1 * SECOND, createRound: createRestoreFenceRound },
-  { name: 'unknown outcomes', everyMs: scaled(5 * SECOND, 500), createRound: createUnknownOutcomeRound },
+  { name: 'unknown outcomes', everyMs: scaled(5 * SECOND, 1 * SECOND), createRound: createUnknownOutcomeRound },
   { name: 'resume suspended', isBulk: true, everyMs: 0.5 * SECOND, idleMs: 1 * SECOND, createRound: createResumeRound },
   { name: 'operator actions', isBulk: true, everyMs: 1 * SECOND, createRound: createOperatorRound },
-  { name: 'workspace rates', everyMs: scaled(30 * SECOND, 500), createRound: createWorkspaceRateRound },
+  { name: 'workspace rates', everyMs: scaled(30 * SECOND, 1 * SECOND), createRound: createWorkspaceRateRound },
   { name: 'queue metrics', isTimeless: true, everyMs: 1 * SECOND, createRound: createQueueMetricsRound },
   {
     name: 'delivery reports',
@@ -74,9 +77,9 @@ export const LOOPS: readonly LoopRow[] = [
 
   // senders
   { name: 'connected accounts', everyMs: scaled(30 * SECOND, 1 * SECOND), createRound: createAccountRound },
-  { name: 'grant revocations', everyMs: scaled(5 * SECOND, 500), createRound: createGrantRevocationRound },
+  { name: 'grant revocations', everyMs: scaled(5 * SECOND, 1 * SECOND), createRound: createGrantRevocationRound },
   { name: 'domain checks', everyMs: scaled(5 * SECOND, 500), createRound: createDomainCheckRound },
-  { name: 'DKIM zone', everyMs: scaled(5 * SECOND, 500), createRound: createDkimZoneRound },
+  { name: 'DKIM zone', everyMs: scaled(5 * SECOND, 1 * SECOND), createRound: createDkimZoneRound },
   { name: 'DKIM key schedule', everyMs: scaled(1 * MINUTE, 1 * SECOND), createRound: createKeyScheduleRound },
   { name: 'domain registrations', everyMs: 15 * SECOND, createRound: createRegistrationRound },
   { name: 'domain removals', isBulk: true, everyMs: 2 * SECOND, createRound: createDomainRemovalRound },
@@ -88,7 +91,7 @@ export const LOOPS: readonly LoopRow[] = [
     createRound: createLiveCheckRound,
   },
   { name: 'certificates', isTimeless: true, everyMs: 2 * SECOND, createRound: createCertificateRound },
-  { name: 'notices', isTimeless: true, everyMs: scaled(10 * SECOND, 1 * SECOND), createRound: createNoticeRound },
+  { name: 'notices', isTimeless: true, everyMs: scaled(10 * SECOND, 3 * SECOND), createRound: createNoticeRound },
 
   // contacts, campaigns and automations
   // Readers add the deltas that are not applied yet. Scoring after a large import writes 20,000 a second, so a longer
@@ -134,11 +137,11 @@ export const LOOPS: readonly LoopRow[] = [
   // results
   { name: 'tracking', everyMs: 0.25 * SECOND, idleMs: 1 * SECOND, createRound: createTrackingRound },
   // up to three times as long under load: more events share a row, so counting each costs less
-  { name: 'statistics', isBulk: true, everyMs: scaled(5 * SECOND, 250), createRound: createStatisticsRound },
+  { name: 'statistics', isBulk: true, everyMs: scaled(5 * SECOND, 500), createRound: createStatisticsRound },
   {
     name: 'statistics roll-up',
     isBulk: true,
-    everyMs: scaled(5 * MINUTE, 1 * SECOND),
+    everyMs: scaled(5 * MINUTE, 2 * SECOND),
     createRound: createRollUpRound,
   },
   { name: 'pending suppressions', everyMs: 5 * MINUTE, createRound: createPendingSuppressionRound },
