@@ -1,6 +1,7 @@
 /**
- * What `npm start` starts, as a user has it: all roles in sandbox mode, on stores of the test run, with the dashboard.
- * It is stopped in order; if the test process dies, a reaper ends it.
+ * What `npm start` starts, as a user has it: all roles in sandbox mode, with the dashboard, on stores of its own.
+ * Statistics wait for every transaction of the server, so on the PostgreSQL of the test run a long one of another test
+ * would delay them. It is stopped in order; if the test process dies, a reaper ends it.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { attachReaper } from '#bin/supervisor/child-reaper.ts'
 import { freePort } from './free-ports.ts'
-import { createDatabase, startRedis } from './stores.ts'
+import { startPostgres, startRedis } from './stores.ts'
 import { until } from './until.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/mailstead.ts')
@@ -42,7 +43,7 @@ export interface Installation {
 /** @throws with the output if it does not become ready. */
 export async function startInstallation(env: Readonly<Record<string, string>> = {}): Promise<Installation> {
   const home = mkdtempSync('/tmp/mailstead-test-')
-  const [database, redis] = await Promise.all([createDatabase(), startRedis()])
+  const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])
   const ports: [string, string][] = []
   for (const name of PORTS) ports.push([name, String(await freePort())])
   const child = spawn(process.execPath, [PROGRAM, 'start'], {
@@ -51,7 +52,7 @@ export async function startInstallation(env: Readonly<Record<string, string>> = 
       NODE_COMPILE_CACHE: COMPILED,
       KEEP_ROOT: 'true',
       DATA_DIR: home,
-      DATABASE_URL: database.url,
+      DATABASE_URL: postgres.url,
       REDIS_URL: redis.url,
       RETRY_SCALE: '0.01',
       ...Object.fromEntries(ports),
@@ -68,7 +69,7 @@ export async function startInstallation(env: Readonly<Record<string, string>> = 
     child.kill('SIGTERM')
     await closed
     tie.release()
-    await Promise.all([database.drop(), redis.stop()])
+    await Promise.all([postgres.stop(), redis.stop()])
     rmSync(home, { recursive: true, force: true })
   }
   try {
