@@ -51,7 +51,7 @@ export interface LoopStart {
 }
 
 export function startLoop(log: Log, { name, everyMs, idleMs = everyMs, round, mayRun = () => true }: LoopStart): Loop {
-  const pauseAfter = createPauses(everyMs, idleMs)
+  const pauseAfter = createPauses({ everyMs, idleMs })
   const backoff = createFailureBackoff(log, {
     message: 'worker loop failed; it is retried',
     fields: { loop: name },
@@ -73,15 +73,17 @@ export function startLoop(log: Log, { name, everyMs, idleMs = everyMs, round, ma
   return { stop: () => runner.stop() }
 }
 
-const FOUND = { true: 'more', false: 'some' } as const
+interface Pauses {
+  readonly everyMs: number
+  readonly idleMs: number
+}
 
-/** The pause after each round. */
-function createPauses(everyMs: number, idleMs: number): (result: boolean | WorkFound) => number {
+/** Returns the pause after a round, in milliseconds, by what the round found. */
+export function createPauses({ everyMs, idleMs }: Pauses): (result: boolean | WorkFound) => number {
   let nextMs = everyMs
   return (result) => {
-    const found = typeof result === 'string' ? result : FOUND[`${result}`]
-    const pauseMs = found === 'none' ? nextMs : everyMs
-    nextMs = found === 'none' ? Math.min(nextMs * 2, Math.max(everyMs, idleMs)) : everyMs
-    return found === 'more' ? 0 : pauseMs
+    const pauseMs = result === 'none' ? nextMs : everyMs
+    nextMs = result === 'none' ? Math.min(nextMs * 2, Math.max(everyMs, idleMs)) : everyMs
+    return result === 'more' || result === true ? 0 : pauseMs
   }
 }
