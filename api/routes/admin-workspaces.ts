@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import { MAX_ADMIN_KEYS } from '#src/auth/keys.ts'
-import { HIDDEN } from '#src/mail/address.ts'
+import { HIDDEN_CHARACTERS } from '#src/mail/address.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { nextMonth, readUsage } from '#src/workspaces/usage.ts'
 import {
@@ -35,7 +35,7 @@ const name = z
   .trim()
   .min(1, 'is empty')
   .max(MAX_NAME, `at most ${MAX_NAME} characters`)
-  .refine((given) => !HIDDEN.test(given), 'has control characters')
+  .refine((given) => !HIDDEN_CHARACTERS.test(given), 'has control characters')
 const plan = text.meta({ description: 'a plan of this installation: see admin-list-plans' })
 
 const workspaceFields = {

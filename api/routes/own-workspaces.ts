@@ -1,6 +1,6 @@
 /** Creating a workspace: for operators, and for owners of a workspace whose plan allows it. */
 import { z } from 'zod'
-import { HIDDEN } from '#src/mail/address.ts'
+import { HIDDEN_CHARACTERS } from '#src/mail/address.ts'
 import { createOwnWorkspace, listMemberships, type Membership } from '#src/people/members.ts'
 import type { SignedInUser } from '#src/people/user-sessions.ts'
 import { invalid, refuse } from '#src/platform/errors.ts'
@@ -27,7 +27,7 @@ export const workspaceName = z
   .trim()
   .min(1, 'is empty')
   .max(255, 'at most 255 characters')
-  .refine((text) => !HIDDEN.test(text), 'has control characters')
+  .refine((text) => !HIDDEN_CHARACTERS.test(text), 'has control characters')
 
 const create = route({
   name: 'create-workspace',

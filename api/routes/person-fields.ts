@@ -1,6 +1,6 @@
 /** The fields and responses that the endpoints of people share. */
 import { z, type ZodType } from 'zod'
-import { HIDDEN, parseAddress } from '#src/mail/address.ts'
+import { HIDDEN_CHARACTERS, parseAddress } from '#src/mail/address.ts'
 import { MAX_PASSWORD, MIN_PASSWORD } from '#src/people/passwords.ts'
 import { PERMISSIONS, ROLE_NAMES, type MemberRole, type Permission } from '#src/people/roles.ts'
 import type { LoginCheck } from '#src/people/login.ts'
@@ -25,7 +25,7 @@ export const personName = z
   .trim()
   .min(1, 'is empty')
   .max(MAX_NAME, `at most ${MAX_NAME} characters`)
-  .refine((text) => !HIDDEN.test(text), 'has control characters')
+  .refine((text) => !HIDDEN_CHARACTERS.test(text), 'has control characters')
 
 /** A present password. */
 export const givenPassword = z.string().min(1, 'is empty').max(MAX_PASSWORD, `at most ${MAX_PASSWORD} characters`)

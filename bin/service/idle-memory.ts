@@ -4,19 +4,19 @@
  * would do so when the heap fills, which an idle process does not reach in days. One collection stops the process for
  * 40 to 80 ms, so a busy process is left alone, and so is one that has hardly grown since the last collection.
  *
- * The first check comes long enough after the start that a process which is started often, or for a moment, does not
- * pay for it. A small machine does not have the memory so long.
+ * The memory of the start is returned once, busy or not, long enough after it that a process which is started often, or
+ * for a moment, does not pay for it. A small machine does not have the memory so long.
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { isSmallMachine } from '#src/platform/machine-memory.ts'
 
-const FIRST_CHECK_MS = 30_000
-const FIRST_CHECK_ON_SMALL_MACHINE_MS = 1000
+const AFTER_START_MS = 30_000
+const AFTER_START_ON_SMALL_MACHINE_MS = 1000
 const CHECK_INTERVAL_MS = 5000
 /** A collection of 80 ms in this time is 0.3 % of a core. */
 const MIN_INTERVAL_MS = 30_000
-/** Of one core. Streams of 2,000 clients without changes use 0.01, a process that sends mail more than 0.1. */
+/** Of one core. 2,000 streams without changes use 0.02 to 0.04. */
 const IDLE_CPU_SHARE = 0.05
 /** The young generation alone grows by 30 MB under load. */
 const WORTH_COLLECTING_BYTES = 16 * 2 ** 20
@@ -30,9 +30,9 @@ export interface MemoryReading {
   readonly residentBytes: number
 }
 
-/** Starts to check; the timers do not hold the process. */
+/** Starts the timers; they do not hold the process. */
 export function releaseIdleMemory(
-  firstCheckMs = isSmallMachine() ? FIRST_CHECK_ON_SMALL_MACHINE_MS : FIRST_CHECK_MS,
+  afterStartMs = isSmallMachine() ? AFTER_START_ON_SMALL_MACHINE_MS : AFTER_START_MS,
 ): void {
   setTimeout(() => {
     collectGarbage()
@@ -45,7 +45,7 @@ export function releaseIdleMemory(
       }
       previous = readMemory()
     }, CHECK_INTERVAL_MS).unref()
-  }, firstCheckMs).unref()
+  }, afterStartMs).unref()
 }
 
 /** `previous` is the last reading, `collected` the one after the last collection. */

@@ -74,7 +74,6 @@ export async function lockCampaign(tx: Queryable, id: string): Promise<LockedCam
   return rows[0] ?? null
 }
 
-/** Campaigns with work to do, oldest first. */
 const LIST_OPEN = prepared(
   'campaigns-open',
   sql`
@@ -85,6 +84,7 @@ const LIST_OPEN = prepared(
   `,
 )
 
+/** Campaigns with work to do, oldest first. */
 export async function listOpenCampaigns(
   db: Queryable,
 ): Promise<{ id: string; workspaceId: string; status: CampaignState; startsAt: Date | null }[]> {

@@ -43,7 +43,7 @@ const MAX_NAME = 500
 const MAX_TEXT = 2 * MAX_NAME + 2 * MAX_ADDRESS
 
 /** Controls (with CR, LF, NUL), lone surrogates, line separators, bidirectional marks: invisible and misleading. */
-export const HIDDEN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u
+export const HIDDEN_CHARACTERS = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u
 const ATOM = /(?:[A-Za-z0-9!#$%&'*+\-/=?^_`{|}~]|[^\p{ASCII}\p{Z}])+/u.source
 const DOT_ATOM = new RegExp(`^${ATOM}(?:\\.${ATOM})*$`, 'u')
 const LABEL = /^[a-z0-9-]+$/
@@ -56,7 +56,7 @@ const SPACES = /[ \u00a0]+/g
 export function parseAddress(text: string): AddressResult {
   if (text.length > MAX_TEXT) return fail(`the address is longer than ${MAX_ADDRESS} octets`)
   if (text === '') return fail('the address is empty')
-  if (HIDDEN.test(text)) return fail('the address has control or invisible characters')
+  if (HIDDEN_CHARACTERS.test(text)) return fail('the address has control or invisible characters')
   // a quoted local part may contain "@", a domain never does: the last one separates them
   const at = text.lastIndexOf('@')
   if (at < 0) return fail('the address has no "@"')
@@ -75,7 +75,7 @@ export function parseAddress(text: string): AddressResult {
 /** Parses one mailbox: `a@b`, `<a@b>`, `Name <a@b>`, `"Name, with comma" <a@b>`. Surrounding white space is ignored. */
 export function parseMailbox(text: string): MailboxResult {
   if (text.length > MAX_TEXT) return fail('the mailbox is too long')
-  if (HIDDEN.test(text)) return fail('the mailbox has control or invisible characters')
+  if (HIDDEN_CHARACTERS.test(text)) return fail('the mailbox has control or invisible characters')
   const trimmed = text.trim()
   const open = findAngleBracket(trimmed)
   const name = open <= 0 ? { ok: true as const, value: '' } : readName(trimmed.slice(0, open))
