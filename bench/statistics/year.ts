@@ -133,6 +133,9 @@ export const FILL_YEAR = sql`
   WHERE mails > 0
   ORDER BY at, workspace_id, dimension, value`
 
+/** The id of the object `n`, as the API accepts it. */
+const ID = `'00000000-0000-7000-8000-' || lpad(n::text, 12, '0')`
+
 /**
  * A year of clicks, 4 % of the mail of workspaces $1 with the shares of CREATE_SHAPES: campaigns with 12 links that are
  * clicked for five days, and 60 templates with four links each. Later links are clicked less.
@@ -143,10 +146,10 @@ export const FILL_LINKS = sql`
       || '?utm_campaign=spring', clicks, clicks, 1
   FROM unnest($1::uuid[]) WITH ORDINALITY AS w (id, n)
   CROSS JOIN LATERAL (
-    SELECT 'campaign:' || md5(n::text)::uuid AS content, n * 365 / 150 - d AS day, link, 150.0 / (link * d * d) AS size
+    SELECT 'campaign:' || ${ID} AS content, n * 365 / 150 - d AS day, link, 150.0 / (link * d * d) AS size
     FROM generate_series(1, 150) n, generate_series(1, 5) d, generate_series(1, 12) link
     UNION ALL
-    SELECT 'template:' || md5(n::text)::uuid, day, link, 20.0 / (n * link)
+    SELECT 'template:' || ${ID}, day, link, 20.0 / (n * link)
     FROM generate_series(1, 60) n, generate_series(0, 365) day, generate_series(1, 4) link
   ) c
   CROSS JOIN LATERAL (SELECT floor(c.size / w.n + random())::int AS clicks) k
