@@ -1,6 +1,7 @@
 /** The topics of pages for people: members, segments, suppressions, received mail, and the queue of the workspace. */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
+import { countEvents } from '#src/statistics/count-events.ts'
 import { sql } from '#src/stores/sql.ts'
 import { listOf, OPERATOR_TOKEN, startApi, textOf, type TestApi } from '#test/support/api.ts'
 import { addDmarcReports } from '#test/support/dmarc-samples.ts'
@@ -63,16 +64,37 @@ describe('topics of the stream of changes', () => {
     for (const topic of ['received-emails', 'inbound-routes', 'webhooks', 'api-keys']) assert.notInclude(topics, topic)
   })
 
-  it('of statistics have the counters of the day', async () => {
-    const stream = await open('/public/changes?topics=statistics', {}, api.admin)
+  it('of statistics have the counters of the day: what is rolled up, and what was counted since', async () => {
+    const { workspaceId, domain, admin, regular } = await api.addTenant()
+    const stream = await open('/public/changes?topics=statistics', {}, admin)
     await api.db.query(
       sql`
+        WITH rolled AS (
+          UPDATE statistics_cursors
+          SET rolled_until = date_trunc('minute', now())
+          WHERE name = 'new'
+          RETURNING rolled_until
+        )
         INSERT INTO statistics (workspace_id, dimension, at, resolution, value, sent)
-        VALUES ($1, 'all', date_trunc('day', now(), 'UTC'), 2, '', 7)
+        SELECT $1, 'all', row.at, row.resolution, '', 7
+        FROM rolled,
+          LATERAL (
+            VALUES (rolled_until - interval '1 minute', 0), (date_trunc('day', rolled_until, 'UTC'), 2)
+          ) AS row (at, resolution)
       `,
-      [api.workspaceId],
+      [workspaceId],
     )
     await until(() => stream.changesOf('statistics').some((one) => Number(one['sent']) === 7))
+    const { status } = await api.call('POST', '/send-email/bulk', {
+      key: regular,
+      body: { from: `shop@${domain}`, to: 'anna@people.example', subject: 'S', text: 'T' },
+    })
+    assert.equal(status, 200)
+    await countEvents(api)
+    await until(
+      () => stream.changesOf('statistics').some((one) => Number(one['sent']) === 7 && Number(one['accepted']) === 1),
+      () => `the changes are ${JSON.stringify(stream.changesOf('statistics'))}`,
+    )
   })
 
   it('of received mail are its arrival and that it was parsed, and no claim of the parser', async () => {

@@ -7,7 +7,7 @@ import type { Context } from '#src/context.ts'
 import { countOpenByTier } from '#src/messages/queue-view.ts'
 import { readQueueDepth } from '#src/queue/queue-depth.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
-import { COUNTER_NAMES } from '#src/statistics/dimensions.ts'
+import { COUNTER_NAMES, RESOLUTIONS } from '#src/statistics/dimensions.ts'
 import { prepared } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { SERVICE, type TopicChanges } from './change-reader.ts'
@@ -46,20 +46,41 @@ const CAMPAIGNS = prepared(
   `,
 )
 
-const DAY = 2
-/** The day of everything (src/statistics/dimensions.ts): one row of the primary key for each workspace. */
+/**
+ * The day of everything, as far as it is rolled up, and the minutes since then (src/statistics/roll-up.ts): some sixty
+ * rows of the primary key for each workspace.
+ */
 const STATISTICS = prepared(
   'changes-statistics',
   sql`
-    SELECT w.id AS workspace, to_char(s.at AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS id,
-      ${COUNTER_NAMES.map((name) => `coalesce(s.${name}, 0)::int AS ${name}`).join(', ')}
+    SELECT w.id AS workspace, to_char(t.day AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS id, s.*
     FROM unnest($1::uuid[]) AS w (id)
-    JOIN statistics s
-      ON s.workspace_id = w.id
-      AND s.dimension = 'all'
-      AND s.at = date_trunc('day', now(), 'UTC')
-      AND s.resolution = ${DAY}
-      AND s.value = ''
+    CROSS JOIN (
+      SELECT date_trunc('day', now(), 'UTC') AS day, rolled_until
+      FROM statistics_cursors
+      WHERE name = 'new'
+    ) t
+    CROSS JOIN LATERAL (
+      SELECT ${COUNTER_NAMES.map((name) => `coalesce(sum(${name}), 0)::int AS ${name}`).join(', ')}
+      FROM (
+        SELECT *
+        FROM statistics
+        WHERE workspace_id = w.id
+          AND dimension = 'all'
+          AND at = t.day
+          AND resolution = ${RESOLUTIONS.day.code}
+          AND value = ''
+        UNION ALL
+        SELECT *
+        FROM statistics
+        WHERE workspace_id = w.id
+          AND dimension = 'all'
+          AND at >= greatest(t.day, t.rolled_until)
+          AND resolution = ${RESOLUTIONS.minute.code}
+          AND value = ''
+      ) AS counted
+      HAVING count(*) > 0
+    ) s
   `,
 )
 
@@ -83,7 +104,7 @@ async function readRows(
 
 export const SAMPLED_TOPICS: Readonly<Partial<Record<ChangeTopic, SampledTopic>>> = {
   campaigns: { read: ({ db }, workspaceIds) => readRows(db, 'campaigns', CAMPAIGNS, workspaceIds) },
-  statistics: { read: ({ db }, workspaceIds) => readRows(db, 'statistics', STATISTICS, workspaceIds) },
+  statistics: { rest: 20, read: ({ db }, workspaceIds) => readRows(db, 'statistics', STATISTICS, workspaceIds) },
   'open-mail': {
     rest: 20,
     read: async ({ db }, workspaceIds) => {

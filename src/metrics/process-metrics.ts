@@ -77,15 +77,23 @@ interface Watch {
   readonly metrics: () => MetricSnapshot
 }
 
+/** Each sample wakes the process up, which costs CPU while it is idle. */
+const SAMPLE_MS = 50
+
+/** Seconds of lag. `sample`, of `monitorEventLoopDelay`, is in nanoseconds and includes the time between samples. */
+export function lagSeconds(sample: number): number {
+  return Math.max(0, sample * NANO - SAMPLE_MS / 1000)
+}
+
 /** Delay and utilization since the measurement before the last one. */
 function watchEventLoop(): Watch & { readonly measure: () => void; readonly stop: () => void } {
-  const delay = monitorEventLoopDelay({ resolution: 20 })
+  const delay = monitorEventLoopDelay({ resolution: SAMPLE_MS })
   delay.enable()
   let lag = { p99: 0, max: 0 }
   let [utilization, before]: [number, EventLoopUtilization] = [0, performance.eventLoopUtilization()]
   return {
     measure: () => {
-      lag = { p99: delay.percentile(99) * NANO, max: delay.max * NANO }
+      lag = { p99: lagSeconds(delay.percentile(99)), max: lagSeconds(delay.max) }
       delay.reset()
       const now = performance.eventLoopUtilization()
       utilization = performance.eventLoopUtilization(now, before).utilization
