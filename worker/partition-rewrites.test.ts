@@ -123,15 +123,21 @@ describe('rewritten partitions', () => {
   it('lose and double nothing when a worker dies at any statement, while rows change', async () => {
     const ids = await storeMonth()
     const writer = createWriter(ctx, workspaceId, ids)
+    const isComplete = async (): Promise<boolean> => {
+      const names = await Promise.all(TABLES.map(namesOf))
+      return TABLES.every((table, i) => names[i]?.includes(monthName(table, MONTH.from)) === true)
+    }
     let deaths = 0
-    for (let n = 1; ; n++) {
+    for (;;) {
+      const n = deaths + 1
       const isDead = await rewritePartitions({ ...ctx, ...dyingAt(n) }, { pages: 1, leastBytes: 0, pauseMs: 10 }).then(
         () => false,
         () => true,
       )
       await writer.change()
-      if (!isDead) break
-      deaths++
+      if (isDead) deaths++
+      // otherwise it waits: until PostgreSQL has noticed a death, the dead worker's session holds its lock
+      else if (await isComplete()) break
     }
     assert.isAbove(deaths, 30)
     await finish()
