@@ -17,7 +17,14 @@ import {
   RESOLUTIONS,
   WORKSPACE_DIMENSIONS,
 } from '#src/statistics/dimensions.ts'
-import { divide, INTERVAL_NAMES, INTERVALS, localText, MAX_INTERVALS, storedSince } from '#src/statistics/intervals.ts'
+import {
+  createLocalText,
+  divide,
+  INTERVAL_NAMES,
+  INTERVALS,
+  MAX_INTERVALS,
+  storedSince,
+} from '#src/statistics/intervals.ts'
 import {
   MAX_REPORT_NUMBERS,
   MAX_REPORT_ROWS,
@@ -198,9 +205,10 @@ async function respond(
 
 /** Rows of one interval follow each other, and its times are written once. */
 function rowsOf({ rows }: Report, zone: string): object[] {
+  const localText = createLocalText(zone)
   let last: { at: Date; start: string; local: string } | null = null
   return rows.map(({ at, value, counts: of }) => {
-    if (last?.at !== at) last = { at, start: at.toISOString(), local: localText(at, zone) }
+    if (last?.at !== at) last = { at, start: at.toISOString(), local: localText(at) }
     return { start: last.start, local: last.local, value, counts: of }
   })
 }

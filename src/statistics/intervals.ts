@@ -3,13 +3,13 @@
  * the day of a clock change has 23 or 25 hours; hours and minutes are of equal length, and a local hour that occurs
  * twice is two intervals.
  */
-import { DateTime } from 'luxon'
+import { DateTime, IANAZone } from 'luxon'
 import { RESOLUTIONS, type ResolutionName } from './dimensions.ts'
 
 interface IntervalRow {
   /** The typical length. */
   readonly ms: number
-  /** The coarsest stored rows that it can be made of. */
+  /** The coarsest stored rows that it is made of. */
   readonly needs: ResolutionName
 }
 
@@ -40,14 +40,60 @@ export interface Division {
  */
 export function divide(from: Date, to: Date, interval: IntervalName, zone: string): Division | null {
   if ((to.getTime() - from.getTime()) / INTERVALS[interval].ms > MAX_INTERVALS) return null
-  const first = DateTime.fromMillis(from.getTime(), { zone }).startOf(interval)
+  const startOf = startsFrom(DateTime.fromMillis(from.getTime(), { zone }).startOf(interval), interval, zone)
   const starts: Date[] = []
   for (let n = 0; starts.length <= MAX_INTERVALS; n++) {
-    const start = first.plus({ [interval]: n })
-    if (start.toMillis() >= to.getTime()) return { starts, end: start.toJSDate() }
-    starts.push(start.toJSDate())
+    const start = new Date(startOf(n))
+    if (start >= to) return { starts, end: start }
+    starts.push(start)
   }
   return null
+}
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+
+/** The start of the interval `n` after the first one. To ask luxon for each of them costs more than to read a report. */
+function startsFrom(first: DateTime, interval: IntervalName, zone: string): (n: number) => number {
+  const { ms } = INTERVALS[interval]
+  if (interval === 'minute' || interval === 'hour') return (n) => first.toMillis() + n * ms
+  const offsetAt = createOffsets(zone)
+  const { year, month, day } = first
+  return (n) => {
+    const wallMs = interval === 'month' ? Date.UTC(year, month - 1 + n) : Date.UTC(year, month - 1, day) + n * ms
+    return instantOf(wallMs, first.offset, offsetAt)
+  }
+}
+
+/**
+ * When local time is `wallMs`, as luxon counts: in the hour that a clock change omits, the time after it; of a time that
+ * occurs twice, the one that `offset` leads to.
+ */
+function instantOf(wallMs: number, offset: number, offsetAt: (ms: number) => number): number {
+  const guessMs = wallMs - offset * MINUTE_MS
+  const there = offsetAt(guessMs)
+  if (there === offset) return guessMs
+  const nextMs = wallMs - there * MINUTE_MS
+  const next = offsetAt(nextMs)
+  return next === there ? nextMs : wallMs - Math.min(there, next) * MINUTE_MS
+}
+
+/**
+ * The offset of a zone from UTC in minutes. Many times in order are cheap: where the offset is the same an hour later,
+ * there is no clock change between.
+ */
+function createOffsets(name: string): (ms: number) => number {
+  if (name === 'UTC') return () => 0
+  const zone = IANAZone.create(name)
+  let [fromMs, toMs, offset] = [Infinity, -Infinity, 0]
+  return (ms) => {
+    if (ms >= fromMs && ms < toMs) return offset
+    const isNear = ms >= fromMs && ms - fromMs < HOUR_MS
+    offset = zone.offset(ms)
+    fromMs = ms
+    toMs = isNear && zone.offset(ms + HOUR_MS) === offset ? ms + HOUR_MS : ms + 1
+    return offset
+  }
 }
 
 /** The time from which on rows of this resolution are stored. */
@@ -55,7 +101,11 @@ export function storedSince(resolution: ResolutionName, nowMs: number): number {
   return nowMs - RESOLUTIONS[resolution].keptMs
 }
 
-/** A time as people of the zone write it: `2026-03-29 00:00`. */
-export function localText(time: Date, zone: string): string {
-  return DateTime.fromJSDate(time, { zone }).toFormat('yyyy-MM-dd HH:mm')
+/** Writes times as people of the zone do: `2026-03-29 00:00`. */
+export function createLocalText(zone: string): (time: Date) => string {
+  const offsetAt = createOffsets(zone)
+  return (time) => {
+    const ms = time.getTime()
+    return new Date(ms + offsetAt(ms) * MINUTE_MS).toISOString().slice(0, 16).replace('T', ' ')
+  }
 }

@@ -1,7 +1,7 @@
 /** Reports as CSV. Names of tags and links are customers' texts, so cells that begin like formulas are escaped. */
 import { writeRows } from '#src/platform/csv.ts'
 import type { CounterName } from './dimensions.ts'
-import { localText } from './intervals.ts'
+import { createLocalText } from './intervals.ts'
 import type { LinkClicks } from './link-report.ts'
 import type { Report } from './report.ts'
 
@@ -18,6 +18,7 @@ export interface CsvLayout {
  */
 export function reportCsv({ rows }: Pick<Report, 'rows'>, { dimension, counters, zone }: CsvLayout): string {
   const head = writeRows([['start', 'local', ...(dimension === null ? [] : [dimension]), ...counters]])
+  const localText = createLocalText(zone)
   const cells = new Map<Date | string, string>()
   const once = (key: Date | string, make: () => readonly string[]): string => {
     const found = cells.get(key) ?? writeRows([make()]).trimEnd()
@@ -25,7 +26,7 @@ export function reportCsv({ rows }: Pick<Report, 'rows'>, { dimension, counters,
     return found
   }
   const lines = rows.map(({ at, value, counts }) => {
-    const start = once(at, () => [at.toISOString(), localText(at, zone)])
+    const start = once(at, () => [at.toISOString(), localText(at)])
     const name = dimension === null ? '' : `,${once(value ?? '', () => [value ?? ''])}`
     return `${start}${name},${counters.map((counter) => counts[counter] ?? 0).join(',')}\r\n`
   })

@@ -2,7 +2,7 @@ import { assert } from 'chai'
 import { DateTime } from 'luxon'
 import { COUNTER_NAMES, type Counts } from './dimensions.ts'
 import { COUNTED_TYPES, countersOf, type EventKind } from './event-kind.ts'
-import { divide, type IntervalName, localText } from './intervals.ts'
+import { createLocalText, divide, type IntervalName } from './intervals.ts'
 import { linkName } from './link-name.ts'
 import { positionsOf } from './link-report.ts'
 import { reportCsv } from './report-csv.ts'
@@ -107,6 +107,7 @@ describe('the events of a recipient', () => {
 })
 
 describe('intervals', () => {
+  const localText = createLocalText('Europe/Berlin')
   const startsOf = (from: string, to: string, interval: IntervalName, zone: string): string[] =>
     (divide(new Date(from), new Date(to), interval, zone)?.starts ?? []).map((start) => start.toISOString())
 
@@ -119,12 +120,12 @@ describe('intervals', () => {
   it('a local hour that occurs twice is two intervals, and one that is missing none', () => {
     const autumn = startsOf('2026-10-25T00:00:00Z', '2026-10-25T03:00:00Z', 'hour', 'Europe/Berlin')
     assert.deepEqual(
-      autumn.map((start) => localText(new Date(start), 'Europe/Berlin')),
+      autumn.map((start) => localText(new Date(start))),
       ['2026-10-25 02:00', '2026-10-25 02:00', '2026-10-25 03:00'],
     )
     const spring = startsOf('2026-03-29T00:00:00Z', '2026-03-29T02:00:00Z', 'hour', 'Europe/Berlin')
     assert.deepEqual(
-      spring.map((start) => localText(new Date(start), 'Europe/Berlin')),
+      spring.map((start) => localText(new Date(start))),
       ['2026-03-29 01:00', '2026-03-29 03:00'],
     )
   })
@@ -151,6 +152,25 @@ describe('intervals', () => {
         )
         assert.isAtMost(times[0] ?? Infinity, from.getTime())
         assert.isAtLeast(times.at(-1) ?? 0, to.getTime())
+      }
+  })
+  it('are those of the calendar library, also where midnight does not exist', () => {
+    const zones = ['UTC', 'America/New_York', 'America/Santiago', 'Africa/Cairo', 'Asia/Beirut', 'Pacific/Auckland']
+    const ends = { minute: '2026-09-06T12:00:00Z', hour: '2026-10-30T00:00:00Z', day: '2028-05-01T00:00:00Z' } as const
+    for (const zone of [...zones, 'America/St_Johns', 'Asia/Kathmandu', 'Australia/Lord_Howe', 'Atlantic/Azores'])
+      for (const interval of ['minute', 'hour', 'day', 'week', 'month'] as const) {
+        const from = DateTime.fromISO('2026-09-05T13:00:00Z', { zone })
+        const to = new Date(ends[interval as keyof typeof ends] ?? ends.day)
+        const { starts, end } = divide(from.toJSDate(), to, interval, zone) ?? { starts: [], end: to }
+        const localTextIn = createLocalText(zone)
+        const made = [...starts, end].map((start) => [start.toISOString(), localTextIn(start)])
+        const expected = made.map((_, n) => from.startOf(interval).plus({ [interval]: n }))
+        assert.isAbove(made.length, 10)
+        assert.deepEqual(
+          made,
+          expected.map((start) => [start.toUTC().toISO() ?? '', start.toFormat('yyyy-MM-dd HH:mm')]),
+          `${interval} in ${zone}`,
+        )
       }
   })
   it('are not too many', () => {
