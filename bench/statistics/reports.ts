@@ -9,7 +9,8 @@ import { percentile } from '#bench/harness/stats.ts'
 import { formatTable } from '#bench/table.ts'
 import type { ApiContext } from '#api/http/context.ts'
 import { ADMIN_STATISTICS_ROUTES, STATISTICS_ROUTES } from '#api/routes/statistics.ts'
-import { RESOLUTIONS, SPARE_MS } from '#src/statistics/dimensions.ts'
+import { RESOLUTION_NAMES, type ResolutionName, RESOLUTIONS, SPARE_MS } from '#src/statistics/dimensions.ts'
+import { periodOf } from '#src/statistics/periods.ts'
 import type { Db } from '#src/stores/db.ts'
 import { childrenOf, cpuMsOf, ownCpuMs } from '#bench/harness/process-cpu.ts'
 import { CREATE_SHAPES, FILL_LINKS, FILL_YEAR } from './year.ts'
@@ -24,14 +25,14 @@ export async function fillYear(client: pg.Client, workspaces: readonly string[],
   await client.query('TRUNCATE statistics, link_clicks')
   await client.query(CREATE_SHAPES, [workspaces])
   const today = Math.floor(nowMs / DAY_MS) * DAY_MS
-  const hour = RESOLUTIONS.hour.ms
-  const rolledMs = Math.floor(nowMs / hour) * hour
-  const ends = { minute: nowMs, hour: rolledMs, day: today + DAY_MS }
-  for (const name of ['day', 'hour', 'minute'] as const) {
+  const rolledMs = periodOf('hour', nowMs)
+  const ends: Partial<Record<ResolutionName, number>> = { minute: nowMs, hour: rolledMs }
+  for (const name of RESOLUTION_NAMES.toReversed()) {
     const { code, ms, keptMs, values } = RESOLUTIONS[name]
-    const from = Math.max(today - 365 * DAY_MS, Math.floor((nowMs - keptMs - SPARE_MS) / ms) * ms)
-    const [begin, end, step] = [new Date(from), new Date(ends[name]), `${ms / 1000} seconds`]
-    await client.query(FILL_YEAR, [code, begin, end, step, YEAR_RECIPIENTS, values])
+    const from = periodOf(name, Math.max(today - 365 * DAY_MS, nowMs - keptMs - SPARE_MS))
+    const step = name === 'month' ? '1 month' : `${ms / 1000} seconds`
+    const end = new Date(ends[name] ?? today + DAY_MS)
+    await client.query(FILL_YEAR, [code, new Date(from), end, step, YEAR_RECIPIENTS, values])
   }
   await client.query(FILL_LINKS, [workspaces])
   await client.query(`UPDATE statistics_cursors SET rolled_until = $1 WHERE name = 'new'`, [new Date(rolledMs)])

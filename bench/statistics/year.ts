@@ -105,12 +105,13 @@ function kindsOf(kind: string, dimensions: Readonly<Record<string, ValuesRow>>):
 
 /**
  * Rows of resolution $1 from $2 to before $3 with a step of $4, for $5 recipients a year; $6: the values of a period.
- * Of a fraction of a recipient there is a row now and then.
+ * Of a fraction of a recipient there is a row now and then. From hours on, there are sums of all values.
  */
 export const FILL_YEAR = sql`
   INSERT INTO statistics (workspace_id, dimension, at, resolution, value, ${COUNTER_NAMES.join(', ')})
   WITH periods AS (
     SELECT at, extract(epoch FROM at - ($3::timestamptz - interval '365 days')) / 86400 AS day,
+      greatest(0, extract(epoch FROM $4::interval) / 86400 - 1) AS more_days,
       $5 * extract(epoch FROM $4::interval) / (365 * 86400)
         * CASE WHEN extract(isodow FROM at) > 5 THEN 0.5 ELSE 1.2 END
         * CASE
@@ -124,12 +125,21 @@ export const FILL_YEAR = sql`
     SELECT s.workspace_id, s.dimension, p.at, CASE WHEN s.rank <= $6 THEN s.value ELSE '' END AS value,
       floor(sum(p.mails * s.share) + random())::int AS mails
     FROM periods p
-    JOIN shapes s ON p.day BETWEEN s.first_day AND s.last_day
+    JOIN shapes s ON p.day BETWEEN s.first_day - p.more_days AND s.last_day
     GROUP BY 1, 2, 3, 4
+  ),
+  stored AS (
+    SELECT *
+    FROM counted
+    UNION ALL
+    SELECT workspace_id, dimension || '/total', at, '', sum(mails)
+    FROM counted
+    WHERE $1 > 0 AND dimension <> 'all'
+    GROUP BY 1, 2, 3
   )
   SELECT workspace_id, dimension, at, $1::smallint, value,
     ${COUNTER_NAMES.map((name) => `nullif(floor(mails * ${PER_MAIL[name] ?? 0.001} + random()), 0)`).join(', ')}
-  FROM counted
+  FROM stored
   WHERE mails > 0
   ORDER BY at, workspace_id, dimension, value`
 

@@ -89,15 +89,27 @@ export const INSTALLATION = '00000000-0000-0000-0000-000000000000'
 /** The value of `all`, and of what is beyond the limit of values. No event has an empty value. */
 export const NO_VALUE = ''
 
+/** The dimension of the sums of all values of another one, from hours on; their value is empty. */
+export type TotalName = `${DimensionName}/total`
+/** What the column `dimension` has. */
+export type StoredDimension = DimensionName | TotalName
+
+/** Where the sums of all values of a dimension are. */
+export function totalOf(dimension: DimensionName): StoredDimension {
+  return dimension === 'all' ? 'all' : `${dimension}/total`
+}
+
 /**
- * How fine the periods of stored rows are, how long they are stored, and how many values of a dimension a period of a
- * workspace has; further ones count as `NO_VALUE`. A report that begins when a period may just be deleted finds it:
- * rows are deleted `SPARE_MS` later.
+ * How fine the periods of stored rows are, how long a period is at most (periods.ts), how long rows are stored, and how
+ * many values of a dimension a period of a workspace has; further ones count as `NO_VALUE`. A report that begins when a
+ * period may just be deleted finds it: rows are deleted `SPARE_MS` later.
  */
 export const RESOLUTIONS = {
   minute: { code: 0, ms: 60_000, keptMs: 24 * 3_600_000, values: 100 },
   hour: { code: 1, ms: 3_600_000, keptMs: 31 * 24 * 3_600_000, values: 50 },
   day: { code: 2, ms: 24 * 3_600_000, keptMs: Infinity, values: 100 },
+  week: { code: 3, ms: 7 * 24 * 3_600_000, keptMs: Infinity, values: 400 },
+  month: { code: 4, ms: 31 * 24 * 3_600_000, keptMs: Infinity, values: 1000 },
 } as const
 /** Pairs have this many times the values. */
 export const PAIR_FACTOR = 4
@@ -105,3 +117,4 @@ export const PAIRS: readonly DimensionName[] = ['receiver_source', 'receiver_cla
 /** Old rows are deleted by whole days of UTC, and minutes by hours. */
 export const SPARE_MS = 3_600_000
 export type ResolutionName = keyof typeof RESOLUTIONS
+export const RESOLUTION_NAMES = Object.keys(RESOLUTIONS) as ResolutionName[]

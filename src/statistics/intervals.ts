@@ -17,8 +17,8 @@ export const INTERVALS = {
   minute: { ms: 60_000, needs: 'minute' },
   hour: { ms: 3_600_000, needs: 'hour' },
   day: { ms: 24 * 3_600_000, needs: 'day' },
-  week: { ms: 7 * 24 * 3_600_000, needs: 'day' },
-  month: { ms: 30 * 24 * 3_600_000, needs: 'day' },
+  week: { ms: 7 * 24 * 3_600_000, needs: 'week' },
+  month: { ms: 30 * 24 * 3_600_000, needs: 'month' },
 } as const satisfies Record<string, IntervalRow>
 
 export type IntervalName = keyof typeof INTERVALS
@@ -53,7 +53,7 @@ export function divide(from: Date, to: Date, interval: IntervalName, zone: strin
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
 
-/** The start of the interval `n` after the first one. To ask luxon for each of them costs more than to read a report. */
+/** The start of the interval `n` after the first. To ask luxon for each of them costs more than to read a report. */
 function startsFrom(first: DateTime, interval: IntervalName, zone: string): (n: number) => number {
   const { ms } = INTERVALS[interval]
   if (interval === 'minute' || interval === 'hour') return (n) => first.toMillis() + n * ms
@@ -66,8 +66,8 @@ function startsFrom(first: DateTime, interval: IntervalName, zone: string): (n: 
 }
 
 /**
- * When local time is `wallMs`, as luxon counts: in the hour that a clock change omits, the time after it; of a time that
- * occurs twice, the one that `offset` leads to.
+ * When local time is `wallMs`, as luxon counts: in the hour that a clock change omits, the time after it; of a time
+ * that occurs twice, the one that `offset` leads to.
  */
 function instantOf(wallMs: number, offset: number, offsetAt: (ms: number) => number): number {
   const guessMs = wallMs - offset * MINUTE_MS

@@ -1,13 +1,16 @@
 /**
- * Reads statistics: the counters of one dimension, by intervals. Each event is once in the rows that a report adds up:
- * days, or hours, as far as minutes are rolled up (roll-up.ts), and minutes from then on. All reads see one snapshot. A
- * row belongs to the interval in which its period begins; a day of UTC, which is all that is stored of old mail, to the
- * one that contains its noon. A year of a busy workspace is some 40,000 rows of one dimension.
+ * Reads statistics: the counters of one dimension, by intervals. Each event is once in the rows that a report adds up
+ * (tiles.ts). It first finds the largest values, then reads their rows, and those with the sums of all values: what the
+ * largest have not is the rest. So a year by day reads a row for each one that it returns, however many values there
+ * are. All reads see one snapshot.
  */
 import type { Db, Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
-import { type CounterName, type DimensionName, NO_VALUE, type ResolutionName, RESOLUTIONS } from './dimensions.ts'
-import { type Division, type IntervalName, INTERVALS, storedSince } from './intervals.ts'
+import { type CounterName, type DimensionName, NO_VALUE, totalOf } from './dimensions.ts'
+import { type Division, type IntervalName, INTERVALS } from './intervals.ts'
+import { addUp, type Counted } from './report-sums.ts'
+import { createParameters, rowsOf, type StoredRows } from './stored-tiles.ts'
+import { tilesOf, type TilesOptions } from './tiles.ts'
 
 export interface ReportQuery {
   /** A workspace, or INSTALLATION. */
@@ -58,138 +61,130 @@ export function maxValues(intervals: number, counters: number): number {
   return Math.floor(Math.min(MAX_REPORT_ROWS, MAX_REPORT_NUMBERS / counters) / intervals)
 }
 
-/** Groups are hashed: to sort them costs more. Rows come from an index, and hashed groups stay in memory. */
-const SETTINGS = ['enable_sort = off', `work_mem = '16MB'`]
+/**
+ * Groups are hashed: to sort them costs more. Rows come from an index, and hashed groups stay in memory. To compile a
+ * statement, or to start processes for it, would cost more than to execute it.
+ */
+const SETTINGS = ['enable_sort = off', 'jit = off', 'max_parallel_workers_per_gather = 0', `work_mem = '16MB'`]
 
 export async function readReport(db: Pick<Db, 'snapshot' | 'clock'>, query: ReportQuery): Promise<Report> {
-  const sources = sourcesOf(query, db.clock.now())
+  const { counters, dimension, value, division } = query
   return db.snapshot(async (tx) => {
-    const largest = query.dimension === 'all' || query.value !== null ? [] : await readLargest(tx, query, sources)
-    const rows = await readRows(tx, query, { sources, values: query.value === null ? largest : [query.value] })
-    const { rows: unfinished } = await tx.query(`SELECT FROM statistics_cursors WHERE name = 'stored'`)
-    return { rows, totals: totalsOf(rows, query.counters), isComplete: unfinished.length === 0 }
+    const { rolledMs, isComplete } = await readProgress(tx)
+    const state = { rolledMs, nowMs: db.clock.now() }
+    const names = dimension === 'all' ? [] : value === null ? await readLargest(tx, query, state) : [value]
+    const { rows, totals } = addUp(await readCounted(tx, query, { ...state, names }), isRestSubtracted(query))
+    return {
+      rows: rows.map(({ bucket, rank, numbers }) => ({
+        at: division.starts[bucket - 1] ?? division.end,
+        value: names[rank - 1] ?? null,
+        counts: countsOf(counters, numbers),
+      })),
+      totals: totals.map(({ rank, numbers }) => ({
+        value: names[rank - 1] ?? null,
+        counts: countsOf(counters, numbers),
+      })),
+      isComplete,
+    }
   }, SETTINGS)
 }
 
-/** Stored rows of one resolution. */
-interface Source {
-  readonly resolution: ResolutionName
-  readonly from: Date
-  readonly to: Date
-  /** What is rolled up already is read from another source. */
-  readonly isUnrolled?: boolean
-  /** A row counts at the middle of its period, not at its start. */
-  readonly isByMiddle?: boolean
+type State = Pick<TilesOptions, 'rolledMs' | 'nowMs'>
+
+/** How far minutes are rolled up. */
+async function readProgress(tx: Queryable): Promise<{ rolledMs: number; isComplete: boolean }> {
+  const { rows } = await tx.query<{ name: string; rolledMs: number }>(
+    `SELECT name, extract(epoch FROM rolled_until)::float8 * 1000 AS "rolledMs" FROM statistics_cursors`,
+  )
+  const rolledMs = rows.find(({ name }) => name === 'new')?.rolledMs ?? 0
+  return { rolledMs, isComplete: rows.every(({ name }) => name !== 'stored') }
 }
 
-const DAY_MS = RESOLUTIONS.day.ms
-const isDay = (time: Date): boolean => time.getTime() % DAY_MS === 0
+/** Minutes have no sums of all values: all of them are read. */
+function isRestSubtracted({ interval, value, dimension }: ReportQuery): boolean {
+  return dimension !== 'all' && value === null && INTERVALS[interval].needs !== 'minute'
+}
 
-/** Where the events of the report are, each once. */
-function sourcesOf({ interval, division: { starts, end } }: ReportQuery, nowMs: number): readonly Source[] {
-  const from = starts[0] ?? end
+/** The largest values by all counters together. */
+async function readLargest(tx: Queryable, query: ReportQuery, state: State): Promise<string[]> {
+  const { scope, dimension, counters, limit, interval, division } = query
   const { needs } = INTERVALS[interval]
-  const minutes: Source = { resolution: 'minute', from, to: end, isUnrolled: needs !== 'minute' }
-  if (needs === 'minute') return [minutes]
-  if (needs === 'hour' || (isDay(end) && starts.every(isDay))) return [{ resolution: needs, from, to: end }, minutes]
-  const hoursFrom = Math.ceil(storedSince('hour', nowMs) / DAY_MS) * DAY_MS
-  const hours: Source = { resolution: 'hour', from: new Date(Math.max(from.getTime(), hoursFrom)), to: end }
-  if (from.getTime() >= hoursFrom) return [hours, minutes]
-  const daysTo = Math.min(end.getTime() - DAY_MS / 2, hoursFrom)
-  const days: Source = {
-    resolution: 'day',
-    from: new Date(from.getTime() - DAY_MS / 2),
-    to: new Date(daysTo),
-    isByMiddle: true,
-  }
-  return [days, hours, minutes]
-}
-
-const ROLLED_UNTIL = `(SELECT rolled_until FROM statistics_cursors WHERE name = 'new')`
-
-/** The rows of all sources. Adds its values to those of the statement. */
-function rowsOf(
-  { scope, dimension, value }: ReportQuery,
-  { sources, columns, values }: { sources: readonly Source[]; columns: readonly string[]; values: unknown[] },
-): string {
-  const add = (one: unknown): string => `$${values.push(one)}`
-  const owner = `workspace_id = ${add(scope)} AND dimension = ${add(dimension)}`
-  const ofValue = value === null ? '' : `AND value = ${add(value)}`
-  return sources
-    .map(
-      ({ resolution, from, to, isUnrolled = false, isByMiddle = false }) => sql`
-        SELECT ${isByMiddle ? `at + interval '12 hours' AS at` : 'at'}, value, ${columns.join(', ')}
-        FROM statistics
-        WHERE ${owner}
-          AND resolution = ${RESOLUTIONS[resolution].code}
-          AND at >= ${add(from)}
-          AND at < ${add(to)}
-          ${isUnrolled ? `AND at >= ${ROLLED_UNTIL}` : ''}
-          ${ofValue}`,
-    )
-    .join(' UNION ALL ')
-}
-
-/** The largest values by all counters together; of a long time by days, as in UTC. */
-async function readLargest(tx: Queryable, query: ReportQuery, sources: readonly Source[]): Promise<string[]> {
-  const { counters, limit } = query
-  const days = sources.filter(({ isByMiddle }) => isByMiddle).map((one) => ({ ...one, to: query.division.end }))
-  const ranked = days.length === 0 ? sources : [...days, ...sources.filter(({ isUnrolled }) => isUnrolled)]
-  const values: unknown[] = [limit]
+  const isRecent = needs === 'minute' || needs === 'hour'
+  const [from = division.end] = division.starts
+  const tiles = tilesOf(
+    { starts: [from], end: division.end },
+    { ...state, coarsest: 'month', finest: needs === 'minute' ? 'minute' : 'hour', isRecent },
+  )
+  const parameters = createParameters()
   const { rows } = await tx.query<{ value: string }>(
     sql`
       SELECT value
-      FROM (${rowsOf(query, { sources: ranked, columns: counters, values })}) AS s
+      FROM (${rowsOf([{ scope, dimension, tiles }], counters, parameters)}) AS s
       WHERE value <> '${NO_VALUE}'
       GROUP BY value
       ORDER BY ${counters.map((name) => `coalesce(sum(${name}), 0)`).join(' + ')} DESC, value
-      LIMIT $1`,
-    values,
+      LIMIT ${parameters.add(limit)}`,
+    parameters.values,
   )
   return rows.map(({ value }) => value)
 }
 
-type StoredCounts = Record<CounterName, number | null>
-
-interface ReadOptions {
-  readonly sources: readonly Source[]
-  /** Those that are reported by themselves, the largest first. */
-  readonly values: readonly string[]
-}
-
-async function readRows(tx: Queryable, query: ReportQuery, { sources, values: names }: ReadOptions) {
+async function readCounted(
+  tx: Queryable,
+  query: ReportQuery,
+  { names, ...state }: State & { readonly names: readonly string[] },
+): Promise<Counted[]> {
   const { counters, division } = query
-  const values: unknown[] = [division.starts, names]
-  const { rows } = await tx.query<StoredCounts & { bucket: number; rank: number }>(
+  const parameters = createParameters()
+  const sources = sourcesOf(query, state, names)
+  // one text for all counters: to read each as a column of its own costs more than to count them
+  const { rows } = await tx.query<{ bucket: number; rank: number; counts: string }>(
     sql`
-      SELECT width_bucket(s.at, $1::timestamptz[]) AS bucket, coalesce(r.rank, 0)::int AS rank,
-        ${counters.map((name) => `sum(${name}) AS ${name}`).join(', ')}
-      FROM (${rowsOf(query, { sources, columns: counters, values })}) AS s
-      LEFT JOIN unnest($2::text[]) WITH ORDINALITY AS r (value, rank) ON r.value = s.value
-      GROUP BY 1, 2
-      HAVING coalesce(${counters.map((name) => `sum(${name})`).join(', ')}) IS NOT NULL`,
-    values,
+      SELECT width_bucket(s.at, ${parameters.add(division.starts)}::timestamptz[]) AS bucket,
+        coalesce(r.rank, 0)::int AS rank,
+        concat_ws(',', ${counters.map((name) => `coalesce(sum(${name}), 0)`).join(', ')}) AS counts
+      FROM (${rowsOf(sources, counters, parameters)}) AS s
+      LEFT JOIN unnest(${parameters.add(names)}::text[]) WITH ORDINALITY AS r (value, rank) ON r.value = s.value
+      GROUP BY 1, 2`,
+    parameters.values,
   )
-  const others = names.length + 1
-  rows.sort((a, b) => a.bucket - b.bucket || (a.rank || others) - (b.rank || others))
-  return rows.map(({ bucket, rank, ...counts }): ReportRow => {
-    for (const name of counters) counts[name] ??= 0
-    const at = division.starts[bucket - 1] ?? division.end
-    return { at, value: names[rank - 1] ?? null, counts: counts as ReportCounts }
-  })
+  return rows.map(({ bucket, rank, counts }) => ({ bucket, rank, numbers: numbersIn(counts) }))
 }
 
-function totalsOf(rows: readonly ReportRow[], counters: readonly CounterName[]): ReportTotal[] {
-  const totals = new Map<string | null, Partial<Record<CounterName, number>>>()
-  for (const { value, counts } of rows) {
-    const total = totals.get(value) ?? Object.fromEntries(counters.map((name) => [name, 0]))
-    totals.set(value, total)
-    for (const name of counters) total[name] = (total[name] ?? 0) + (counts[name] ?? 0)
+function sourcesOf(query: ReportQuery, state: State, names: readonly string[]): StoredRows[] {
+  const { scope, dimension, value, interval, division } = query
+  const { needs } = INTERVALS[interval]
+  const tiles = tilesOf(division, { ...state, coarsest: needs, finest: 'hour', isRecent: needs === 'hour' })
+  if (value !== null) return [{ scope, dimension, tiles, names }]
+  if (!isRestSubtracted(query)) return [{ scope, dimension, tiles }]
+  const isMinute = Object.groupBy(tiles, ({ resolution }) => (resolution === 'minute' ? 'minutes' : 'rolled'))
+  const { minutes = [], rolled = [] } = isMinute
+  return [
+    { scope, dimension, tiles, names },
+    { scope, dimension: totalOf(dimension), tiles: rolled, isTotal: true },
+    { scope, dimension, tiles: minutes, isTotal: true },
+  ]
+}
+
+const [ZERO, COMMA] = [48, 44]
+
+/** Whole numbers without a sign, separated by commas. */
+function numbersIn(text: string): number[] {
+  const numbers: number[] = []
+  let number = 0
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === COMMA) {
+      numbers.push(number)
+      number = 0
+    } else number = number * 10 + code - ZERO
   }
-  const size = (value: string | null, counts: ReportCounts): number =>
-    value === null ? -1 : Object.values(counts).reduce((sum, count) => sum + count, 0)
-  return [...totals]
-    .map(([value, counts]) => ({ value, counts, size: size(value, counts) }))
-    .toSorted((a, b) => b.size - a.size)
-    .map(({ value, counts }) => ({ value, counts }))
+  numbers.push(number)
+  return numbers
+}
+
+function countsOf(counters: readonly CounterName[], numbers: readonly number[]): ReportCounts {
+  const counts: Partial<Record<CounterName, number>> = {}
+  for (const [i, name] of counters.entries()) counts[name] = numbers[i] ?? 0
+  return counts
 }

@@ -122,14 +122,19 @@ describe('rolling statistics up', () => {
     const gone = newId()
     await storeMail(ctx.db, { workspaceId, at: new Date() }, SENT)
     await countAll()
-    for (const table of ['statistics', 'link_clicks']) {
-      const when = table === 'statistics' ? 'dimension, resolution, value, at' : 'content, url, day'
-      const values = table === 'statistics' ? `'all', 2, ''` : `'', ''`
+    const tables: readonly [table: string, columns: string, values: string][] = [
+      ...[2, 3, 4].map((code): [string, string, string] => [
+        'statistics',
+        'dimension, resolution, value, at',
+        `'all', ${code}, ''`,
+      ]),
+      ['link_clicks', 'content, url, day', `'', ''`],
+    ]
+    for (const [table, columns, values] of tables)
       await ctx.db.query(
-        `INSERT INTO ${table} (workspace_id, ${when}) VALUES ($1, ${values}, now()), ($2, ${values}, $3)`,
+        `INSERT INTO ${table} (workspace_id, ${columns}) VALUES ($1, ${values}, now()), ($2, ${values}, $3)`,
         [gone, workspaceId, new Date(Date.now() - 6 * 365 * DAY_MS)],
       )
-    }
     await rollUp(ctx)
     await deleteOrphans(ctx)
     const { rows } = await ctx.db.query(
@@ -139,5 +144,30 @@ describe('rolling statistics up', () => {
     assert.deepEqual(rows, [])
     assert.strictEqual((await ctx.db.query('SELECT FROM link_clicks')).rows.length, 0)
     assert.strictEqual((await sums('all'))['sent'], 1)
+  })
+
+  it('takes a workspace that no longer exists from the sums of all workspaces', async () => {
+    const [now, other] = [Date.now(), await ctx.newWorkspace()]
+    for (const id of [workspaceId, other, other])
+      await storeMail(ctx.db, { workspaceId: id, at: new Date(now - 3 * DAY_MS) }, SENT)
+    await rollUntil(new Date(now - 80 * DAY_MS))
+    await countFromTheStart()
+    await rollAllUp(1000)
+    // as if the mail of one had been that of a workspace which does not exist
+    const gone = newId()
+    await ctx.db.query('UPDATE statistics SET workspace_id = $2 WHERE workspace_id = $1', [other, gone])
+    await ctx.db.query('UPDATE statistics SET value = $2 WHERE value = $1', [other, gone])
+    await deleteOrphans(ctx)
+    const { rows } = await ctx.db.query(
+      sql`
+        SELECT resolution, dimension, sent
+        FROM statistics
+        WHERE dimension LIKE 'workspace%' AND resolution > 1
+        ORDER BY 1, 2`,
+    )
+    const expected = [2, 3, 4].flatMap((resolution) =>
+      ['workspace', 'workspace/total'].map((dimension) => ({ resolution, dimension, sent: 1 })),
+    )
+    assert.deepEqual(rows, expected)
   })
 })

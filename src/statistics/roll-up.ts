@@ -1,16 +1,26 @@
 /**
- * Rolls statistics up: when an hour is over, its minutes are added to a row of the hour and to one of the day of UTC.
- * Those rows and the time until which minutes are rolled up (`rolled_until`) change in one transaction, so each event
- * is either only in minutes after that time, or in all resolutions. What is counted later of an earlier time, such as
- * the stored events of an upgrade, is added to all of them at once (`withCoarser`). Rows are deleted by age: minutes
- * after a day, hours after 31 days, days after the time of the settings. Statistics of workspaces that no longer exist
- * are deleted. The lock of `count-events.ts` excludes other writers; a crash rolls one slice back.
+ * Rolls statistics up: when an hour is over, its minutes are added to a row of the hour and to those of the day, week
+ * and month of UTC, and to the sums of all values of these periods. Those rows and the time until which minutes are
+ * rolled up (`rolled_until`) change in one transaction, so each event is either only in minutes after that time, or in
+ * all resolutions. What is counted later of an earlier time, such as the stored events of an upgrade, is added to all
+ * of them at once (`withCoarser`). Rows are deleted by age: minutes after a day, hours after 31 days, others after the
+ * time of the settings. Statistics of workspaces that no longer exist are deleted. The lock of `count-events.ts`
+ * excludes other writers; a crash rolls one slice back.
  */
 import type { Context } from '#src/context.ts'
 import { prepared, type Queryable, type Statement } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { asOnlyWriter } from './count-events.ts'
-import { COUNTER_NAMES, INSTALLATION, RESOLUTIONS, SPARE_MS } from './dimensions.ts'
+import {
+  COUNTER_NAMES,
+  INSTALLATION,
+  NO_VALUE,
+  RESOLUTION_NAMES,
+  RESOLUTIONS,
+  SPARE_MS,
+  totalOf,
+} from './dimensions.ts'
+import { periodOf } from './periods.ts'
 import { DELETE_OLD_REPLIES, oldestReply } from './receiver-replies.ts'
 import { ADD_ROWS } from './stored-rows.ts'
 
@@ -43,25 +53,37 @@ const FIND_MINUTES = prepared(
   `,
 )
 
-const sumRows = (period: string, { code }: { readonly code: number }): string => sql`
-  SELECT workspace_id, dimension, date_bin('${period}', at, 'epoch') AS at, ${code}::smallint AS resolution, value,
-    ${COUNTER_NAMES.map((name) => `sum(${name}) AS ${name}`).join(', ')}
-  FROM minutes
-  GROUP BY 1, 2, 3, 5`
+const SUMS = COUNTER_NAMES.map((name) => `sum(${name}) AS ${name}`).join(', ')
+const COARSER = RESOLUTION_NAMES.filter((name) => name !== 'minute')
 
-/** Adds the minutes from $1 to before $2 to hours and days. */
+/**
+ * Adds the minutes from $1 to before $2, which are in one hour, to the periods that contain them: $3 has their starts,
+ * in the order of COARSER.
+ */
 const ADD_COARSER = prepared(
   '', // planned each time, for the rows of the time
   sql`
-    WITH minutes AS (
-      SELECT *
+    WITH sums AS MATERIALIZED (
+      SELECT workspace_id, dimension, value, ${SUMS}
       FROM statistics
       WHERE resolution = ${RESOLUTIONS.minute.code} AND at >= $1 AND at < $2
+      GROUP BY 1, 2, 3
     ),
     input AS (
-      ${sumRows('1 hour', RESOLUTIONS.hour)}
-      UNION ALL
-      ${sumRows('1 day', RESOLUTIONS.day)}
+      SELECT s.workspace_id, s.dimension, p.at, p.resolution, s.value, ${COUNTER_NAMES.join(', ')}
+      FROM (
+        SELECT *
+        FROM sums
+        UNION ALL
+        SELECT workspace_id, dimension || '/total', '${NO_VALUE}', ${SUMS}
+        FROM sums
+        WHERE dimension <> 'all'
+        GROUP BY 1, 2
+      ) s
+      CROSS JOIN unnest(
+        $3::timestamptz[],
+        '{${COARSER.map((name) => RESOLUTIONS[name].code).join(', ')}}'::smallint[]
+      ) AS p (at, resolution)
     ),
     ${ADD_ROWS}
     SELECT count(*) AS written
@@ -113,7 +135,8 @@ async function rollMinutesUp(tx: Queryable, nowMs: number, slice: number): Promi
   const hourEndMs = Math.min(hourOf(beginMs) + RESOLUTIONS.hour.ms, overMs)
   const untilMs = Math.min(hourEndMs, Math.max(next?.getTime() ?? Infinity, beginMs + RESOLUTIONS.minute.ms))
   if (untilMs <= rolledUntil.getTime()) return false
-  await tx.query(ADD_COARSER, [rolledUntil, new Date(untilMs)])
+  const periods = COARSER.map((name) => new Date(periodOf(name, beginMs)))
+  await tx.query(ADD_COARSER, [rolledUntil, new Date(untilMs), periods])
   await tx.query(ADVANCE, [new Date(untilMs)])
   return untilMs < overMs
 }
@@ -125,12 +148,14 @@ function hourOf(ms: number): number {
 async function deleteOld(tx: Queryable, { clock, config }: RollUpContext, slice: number): Promise<boolean> {
   const nowMs = clock.now()
   const before = (keptMs: number, unit: number): Date => new Date(Math.floor((nowMs - keptMs) / unit) * unit)
-  const { minute, hour, day } = RESOLUTIONS
+  const { minute, hour, day, week, month } = RESOLUTIONS
   const oldest = before(config.statisticsRetentionDays * day.ms, 1)
   const deletions: readonly [statement: Statement, values: readonly unknown[]][] = [
     [DELETE_OLD, [before(minute.keptMs + SPARE_MS, hour.ms), slice, minute.code]],
     [DELETE_OLD, [before(hour.keptMs + SPARE_MS, day.ms), slice, hour.code]],
     [DELETE_OLD, [oldest, slice, day.code]],
+    [DELETE_OLD, [new Date(oldest.getTime() - week.ms), slice, week.code]],
+    [DELETE_OLD, [new Date(oldest.getTime() - month.ms), slice, month.code]],
     [DELETE_LINKS, [oldest, slice]],
     [DELETE_OLD_REPLIES, [oldestReply(nowMs), slice]],
   ]
@@ -140,14 +165,27 @@ async function deleteOld(tx: Queryable, { clock, config }: RollUpContext, slice:
   return hasMore
 }
 
-/** The sums of the installation stay. */
+/** What the installation has of one workspace goes from the sums of all workspaces. */
+const DELETE_FROM_TOTALS = sql`
+  WITH gone AS (
+    DELETE FROM statistics
+    WHERE workspace_id = '${INSTALLATION}' AND dimension = 'workspace' AND value = $1::uuid::text
+    RETURNING *
+  )
+  UPDATE statistics s
+  SET ${COUNTER_NAMES.map((name) => `${name} = nullif(s.${name} - coalesce(gone.${name}, 0), 0)`).join(',\n    ')}
+  FROM gone
+  WHERE s.workspace_id = '${INSTALLATION}'
+    AND s.dimension = '${totalOf('workspace')}'
+    AND s.at = gone.at
+    AND s.resolution = gone.resolution`
+
+/** The other sums of the installation stay. */
 const DELETE_WORKSPACE = [
   'DELETE FROM statistics WHERE workspace_id = $1',
   'DELETE FROM link_clicks WHERE workspace_id = $1',
   'DELETE FROM receiver_replies WHERE workspace_id = $1',
-  sql`
-    DELETE FROM statistics
-    WHERE workspace_id = '${INSTALLATION}' AND dimension = 'workspace' AND value = $1::uuid::text`,
+  DELETE_FROM_TOTALS,
 ] as const
 
 /** The workspaces with statistics that no longer exist: a scan of the first column of the primary key, by jumps. */

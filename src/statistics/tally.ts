@@ -12,12 +12,16 @@ import {
   DIMENSION_NAMES,
   INSTALLATION,
   NO_VALUE,
+  RESOLUTION_NAMES,
   type ResolutionName,
   RESOLUTIONS,
   SPARE_MS,
+  type StoredDimension,
+  totalOf,
 } from './dimensions.ts'
 import { countersOf, type EventKind, hasClass, isAfterAttempt } from './event-kind.ts'
 import { linkName } from './link-name.ts'
+import { periodOf } from './periods.ts'
 
 /** Recipients that differ in nothing that is counted. */
 export interface EventGroup {
@@ -49,12 +53,17 @@ export interface EventGroup {
 /** Counters to add: one row of the table `statistics`. */
 export interface StatisticsRow {
   readonly workspaceId: string
-  readonly dimension: DimensionName
+  readonly dimension: StoredDimension
   /** The start of the period. */
   readonly at: Date
   readonly resolution: ResolutionName
   readonly value: string
   readonly counts: Counts
+}
+
+/** Sums of all values are of coarser rows. */
+export interface MinuteRow extends StatisticsRow {
+  readonly dimension: DimensionName
 }
 
 /** The events of a group that a dimension counts. */
@@ -102,8 +111,8 @@ interface CountedMinute {
 type CountedMinutes = Readonly<Record<Stage, readonly CountedMinute[]>>
 
 /** Rows of minutes. */
-export function tally(groups: readonly EventGroup[]): StatisticsRow[] {
-  const rows: Rows = new Map()
+export function tally(groups: readonly EventGroup[]): MinuteRow[] {
+  const rows: Rows<MinuteRow> = new Map()
   const minutesOf = createCache(countMinutes)
   const receiverOfHost = createCache((host: string) => receiverOf(host, ''))
   const receiverIn = ({ isAttempted, host, recipientDomain }: EventGroup): string | null => {
@@ -121,7 +130,11 @@ export function tally(groups: readonly EventGroup[]): StatisticsRow[] {
   return [...rows.values()]
 }
 
-type Rows = Map<string, StatisticsRow>
+type Rows<Row> = Map<string, Row>
+
+function keyOf({ workspaceId, dimension, at, value }: Omit<StatisticsRow, 'counts'>): string {
+  return `${workspaceId}${SEPARATOR}${dimension}${SEPARATOR}${at.getTime()}${SEPARATOR}${value}`
+}
 
 interface GroupValue {
   readonly group: EventGroup
@@ -129,7 +142,11 @@ interface GroupValue {
   readonly value: string | null
 }
 
-function addValue(rows: Rows, { group, dimension, value }: GroupValue, minutes: readonly CountedMinute[]): void {
+function addValue(
+  rows: Rows<MinuteRow>,
+  { group, dimension, value }: GroupValue,
+  minutes: readonly CountedMinute[],
+): void {
   if (value === null || (value === NO_VALUE && dimension !== 'all')) return
   const { workspaceId, count } = group
   const { isOfWorkspace, isOfInstallation } = DIMENSIONS[dimension]
@@ -140,9 +157,10 @@ function addValue(rows: Rows, { group, dimension, value }: GroupValue, minutes: 
   }
 }
 
-function addTo(rows: Rows, row: Omit<StatisticsRow, 'counts'>, counters: readonly CounterName[], count: number): void {
-  const { workspaceId, dimension, at, value } = row
-  const key = `${workspaceId}${SEPARATOR}${dimension}${SEPARATOR}${at.getTime()}${SEPARATOR}${value}`
+type MinuteKey = Omit<MinuteRow, 'counts'>
+
+function addTo(rows: Rows<MinuteRow>, row: MinuteKey, counters: readonly CounterName[], count: number): void {
+  const key = keyOf(row)
   let found = rows.get(key)
   if (found === undefined) {
     found = { ...row, counts: {} }
@@ -169,31 +187,38 @@ function countMinutes(events: readonly EventKind[]): CountedMinutes {
 
 /**
  * Rows of minutes, and what they add to other resolutions: minutes from `rolledMs` on are rolled up later; earlier ones
- * are in every resolution that is stored for their time (src/statistics/roll-up.ts).
+ * are in every resolution that is stored for their time, and in its sums of all values (src/statistics/roll-up.ts).
  */
-export function withCoarser(minutes: readonly StatisticsRow[], rolledMs: number, nowMs: number): StatisticsRow[] {
+export function withCoarser(minutes: readonly MinuteRow[], rolledMs: number, nowMs: number): StatisticsRow[] {
   const rows: StatisticsRow[] = minutes.filter(({ at }) => at.getTime() >= rolledMs)
   const late = minutes.filter(({ at }) => at.getTime() < rolledMs)
-  for (const [resolution, { ms, keptMs }] of Object.entries(RESOLUTIONS) as [ResolutionName, ResolutionRow][]) {
-    const merged = new Map<string, StatisticsRow>()
+  for (const resolution of RESOLUTION_NAMES) {
+    const { ms, keptMs } = RESOLUTIONS[resolution]
+    const merged: Rows<StatisticsRow> = new Map()
     for (const row of late) {
-      const at = Math.floor(row.at.getTime() / ms) * ms
+      const at = periodOf(resolution, row.at.getTime())
       if (at < nowMs - keptMs - SPARE_MS - ms) continue
-      const key = [row.workspaceId, row.dimension, at, row.value].join(SEPARATOR)
-      const found = merged.get(key) ?? { ...row, at: new Date(at), resolution, counts: {} }
-      merged.set(key, found)
-      addCounts(found.counts, row.counts)
+      const period = { ...row, at: new Date(at), resolution }
+      addRow(merged, period)
+      const total = totalOf(row.dimension)
+      if (resolution !== 'minute' && total !== row.dimension)
+        addRow(merged, { ...period, dimension: total, value: NO_VALUE })
     }
     rows.push(...merged.values())
   }
   return rows
 }
 
+function addRow(rows: Rows<StatisticsRow>, row: StatisticsRow): void {
+  const key = keyOf(row)
+  const found = rows.get(key) ?? { ...row, counts: {} }
+  rows.set(key, found)
+  addCounts(found.counts, row.counts)
+}
+
 function addCounts(to: Counts, from: Counts): void {
   for (const [name, count] of Object.entries(from) as [CounterName, number][]) to[name] = (to[name] ?? 0) + count
 }
-
-type ResolutionRow = (typeof RESOLUTIONS)[ResolutionName]
 
 /** Clicks on one URL that differ in nothing that is counted. */
 export interface ClickGroup {
