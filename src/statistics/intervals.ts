@@ -57,7 +57,7 @@ const HOUR_MS = 3_600_000
 function startsFrom(first: DateTime, interval: IntervalName, zone: string): (n: number) => number {
   const { ms } = INTERVALS[interval]
   if (interval === 'minute' || interval === 'hour') return (n) => first.toMillis() + n * ms
-  const offsetAt = createOffsets(zone)
+  const offsetAt = offsetsOf(zone)
   const { year, month, day } = first
   return (n) => {
     const wallMs = interval === 'month' ? Date.UTC(year, month - 1 + n) : Date.UTC(year, month - 1, day) + n * ms
@@ -69,7 +69,7 @@ function startsFrom(first: DateTime, interval: IntervalName, zone: string): (n: 
  * When local time is `wallMs`, as luxon counts: in the hour that a clock change omits, the time after it; of a time
  * that occurs twice, the one that `offset` leads to.
  */
-function instantOf(wallMs: number, offset: number, offsetAt: (ms: number) => number): number {
+function instantOf(wallMs: number, offset: number, offsetAt: Offsets): number {
   const guessMs = wallMs - offset * MINUTE_MS
   const there = offsetAt(guessMs)
   if (there === offset) return guessMs
@@ -78,21 +78,43 @@ function instantOf(wallMs: number, offset: number, offsetAt: (ms: number) => num
   return next === there ? nextMs : wallMs - Math.min(there, next) * MINUTE_MS
 }
 
+/** The offset of a zone from UTC in minutes. */
+type Offsets = (ms: number) => number
+
+const DAY_MS = 24 * HOUR_MS
+const MAX_ZONES = 32
+/** Days of one zone; a year of reports. */
+const MAX_DAYS = 5000
+const zones = new Map<string, Offsets>()
+
+/** Of the zones that were used last: dashboards ask for the same days again and again. */
+function offsetsOf(name: string): Offsets {
+  const found = zones.get(name) ?? createOffsets(name)
+  zones.delete(name)
+  zones.set(name, found)
+  const [oldest] = zones.keys()
+  if (zones.size > MAX_ZONES && oldest !== undefined) zones.delete(oldest)
+  return found
+}
+
 /**
- * The offset of a zone from UTC in minutes. Many times in order are cheap: where the offset is the same an hour later,
- * there is no clock change between.
+ * Two clock changes are never less than two days apart, so a day of UTC that begins and ends with the same offset has
+ * no other. The library computes it from the text of a date.
  */
-function createOffsets(name: string): (ms: number) => number {
+function createOffsets(name: string): Offsets {
   if (name === 'UTC') return () => 0
   const zone = IANAZone.create(name)
-  let [fromMs, toMs, offset] = [Infinity, -Infinity, 0]
-  return (ms) => {
-    if (ms >= fromMs && ms < toMs) return offset
-    const isNear = ms >= fromMs && ms - fromMs < HOUR_MS
-    offset = zone.offset(ms)
-    fromMs = ms
-    toMs = isNear && zone.offset(ms + HOUR_MS) === offset ? ms + HOUR_MS : ms + 1
+  const starts = new Map<number, number>()
+  const startOffset = (day: number): number => {
+    const offset = starts.get(day) ?? zone.offset(day * DAY_MS)
+    if (starts.size >= MAX_DAYS) starts.clear()
+    starts.set(day, offset)
     return offset
+  }
+  return (ms) => {
+    const day = Math.floor(ms / DAY_MS)
+    const offset = startOffset(day)
+    return startOffset(day + 1) === offset ? offset : zone.offset(ms)
   }
 }
 
@@ -103,7 +125,7 @@ export function storedSince(resolution: ResolutionName, nowMs: number): number {
 
 /** Writes times as people of the zone do: `2026-03-29 00:00`. */
 export function createLocalText(zone: string): (time: Date) => string {
-  const offsetAt = createOffsets(zone)
+  const offsetAt = offsetsOf(zone)
   return (time) => {
     const ms = time.getTime()
     return new Date(ms + offsetAt(ms) * MINUTE_MS).toISOString().slice(0, 16).replace('T', ' ')

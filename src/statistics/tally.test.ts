@@ -1,4 +1,5 @@
 import { assert } from 'chai'
+import fc from 'fast-check'
 import { DateTime } from 'luxon'
 import { COUNTER_NAMES, type Counts } from './dimensions.ts'
 import { COUNTED_TYPES, countersOf, type EventKind } from './event-kind.ts'
@@ -172,6 +173,16 @@ describe('intervals', () => {
           `${interval} in ${zone}`,
         )
       }
+  })
+  it('have the local time of the calendar library in every zone', () => {
+    const times = fc.integer({ min: Date.UTC(1970, 0), max: Date.UTC(2050, 0) })
+    fc.assert(
+      fc.property(fc.constantFrom(...Intl.supportedValuesOf('timeZone')), times, (zone, ms) => {
+        const expected = DateTime.fromMillis(ms, { zone }).toFormat('yyyy-MM-dd HH:mm')
+        assert.strictEqual(createLocalText(zone)(new Date(ms)), expected)
+      }),
+      { numRuns: 5000 },
+    )
   })
   it('are not too many', () => {
     assert.isNull(divide(new Date(0), DateTime.utc(2026).toJSDate(), 'day', 'UTC'))
