@@ -34,46 +34,69 @@ export async function runTests(args: readonly string[], signal: AbortSignal): Pr
     process.stderr.write(`mailstead test: ${selection}\n`)
     return 2
   }
-  const counts: Counts[] = []
-  if (args.length === 0) counts.push(await runChecks([]))
-  if (!signal.aborted) counts.push(await runMocha(selection, signal))
-  const [passed, failed, skipped] = [sum(counts, 'passed'), sum(counts, 'failed'), sum(counts, 'skipped')]
-  print(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
-  return failed === 0 && passed > 0 && !signal.aborted ? 0 : 1
-}
-
-async function runMocha(selection: Selection, signal: AbortSignal): Promise<Counts> {
   const work = mkdtempSync('/tmp/mailstead-run-')
-  const countsFile = join(work, 'counts.json')
-  // Fetched once here; otherwise each test process would fetch it at the same time.
-  if (selection.needsStores) findRedis(chooseAccount(work), print)
-  // Built once here; otherwise each test that starts everything would build it at the same time.
-  const failure = selection.needsStores ? await buildDashboard() : null
-  if (failure !== null) print(failure)
-  // Less than a handful of files take less time from the sources than with a new bundle.
-  const isBundled = selection.needsStores && selection.files.length > FILES_FROM_SOURCE
-  const bundled = isBundled ? await prepareProgram() : null
-  if (typeof bundled?.failure === 'string') print(bundled.failure)
-  const cluster = selection.needsStores ? await startTemplateCluster() : null
   try {
-    const stores = cluster === null ? {} : { TEST_PG_URL: cluster.url, TEST_PG_DATA: cluster.initialData }
-    const child = spawn(process.execPath, mochaArguments(selection), {
-      cwd: ROOT,
-      stdio: ['ignore', 'inherit', 'inherit'],
-      env: {
-        ...withoutSettings(toolEnvironment()),
-        ...stores,
-        ...(bundled === null ? {} : { TEST_PROGRAM: join(ROOT, bundled.program) }),
-        TEST_COUNTS_FILE: countsFile,
-      },
-    })
-    signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true })
-    const [code] = await once(child, 'exit')
-    return readCounts(countsFile, code === 0)
+    // The checks and the preparation leave a core idle for half of their time, each at another one.
+    const [checked, prepared] = await Promise.all([
+      args.length === 0 ? runChecks([]) : { passed: 0, failed: 0 },
+      prepare(selection, work),
+    ])
+    const counts: Counts[] = [checked]
+    try {
+      if (!signal.aborted) counts.push(await runMocha(selection, prepared.env, { work, signal }))
+    } finally {
+      await prepared.stop()
+    }
+    const [passed, failed, skipped] = [sum(counts, 'passed'), sum(counts, 'failed'), sum(counts, 'skipped')]
+    print(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+    return failed === 0 && passed > 0 && !signal.aborted ? 0 : 1
   } finally {
-    await cluster?.stop()
     rmSync(work, { recursive: true, force: true })
   }
+}
+
+interface Prepared {
+  /** For the tests. */
+  readonly env: NodeJS.ProcessEnv
+  stop(): Promise<void>
+}
+
+/** Does once what each test process would do at the same time: fetches Redis, builds, and starts PostgreSQL. */
+async function prepare({ needsStores, files }: Selection, work: string): Promise<Prepared> {
+  if (!needsStores) return { env: {}, stop: () => Promise.resolve() }
+  findRedis(chooseAccount(work), print)
+  const failure = await buildDashboard()
+  if (failure !== null) print(failure)
+  // Less than a handful of files take less time from the sources than with a new bundle.
+  const bundled = files.length > FILES_FROM_SOURCE ? await prepareProgram() : null
+  if (typeof bundled?.failure === 'string') print(bundled.failure)
+  const cluster = await startTemplateCluster()
+  return {
+    env: {
+      TEST_PG_URL: cluster.url,
+      TEST_PG_DATA: cluster.initialData,
+      ...(bundled === null ? {} : { TEST_PROGRAM: join(ROOT, bundled.program) }),
+    },
+    stop: () => cluster.stop(),
+  }
+}
+
+interface MochaOptions {
+  /** A folder for what it writes. */
+  readonly work: string
+  readonly signal: AbortSignal
+}
+
+async function runMocha(selection: Selection, env: NodeJS.ProcessEnv, { work, signal }: MochaOptions): Promise<Counts> {
+  const countsFile = join(work, 'counts.json')
+  const child = spawn(process.execPath, mochaArguments(selection), {
+    cwd: ROOT,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...withoutSettings(toolEnvironment()), ...env, TEST_COUNTS_FILE: countsFile },
+  })
+  signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true })
+  const [code] = await once(child, 'exit')
+  return readCounts(countsFile, code === 0)
 }
 
 function mochaArguments({ files, options }: Selection): string[] {

@@ -176,7 +176,8 @@ async function tryBrief(
   work: (tx: StepTransaction) => Promise<unknown>,
   maxBlockMs: number,
 ): Promise<Attempt> {
-  const watch = { isOver: false, isCancelled: false, holders: [] as readonly string[] }
+  const over = new AbortController()
+  const watch: Watch = { over: over.signal, isCancelled: false, holders: [] }
   let watching: Promise<void> = Promise.resolve()
   try {
     await knex.transaction(async (trx) => {
@@ -193,13 +194,14 @@ async function tryBrief(
     if (!isRepeatable) throw error
     return { isDone: false, isCancelled: watch.isCancelled, holders: watch.holders }
   } finally {
-    watch.isOver = true
+    over.abort()
     await watching
   }
 }
 
 interface Watch {
-  isOver: boolean
+  /** The transaction has ended. */
+  readonly over: AbortSignal
   isCancelled: boolean
   holders: readonly string[]
 }
@@ -213,14 +215,15 @@ async function watchOthers(
 ): Promise<void> {
   let blockedAt: number | null = null
   for (;;) {
-    await sleep(POLL_MS, undefined, { ref: false })
-    if (watch.isOver) return
+    // most steps are shorter than the pause, and end it
+    await sleep(POLL_MS, undefined, { ref: false, signal: watch.over }).catch(() => undefined)
+    if (watch.over.aborted) return
     const found = await watcher.query<{ blocks: boolean; holders: string[] }>(LOCKS, [pid]).catch(() => null)
     const [row] = found?.rows ?? []
     if (row === undefined) return
     if (row.holders.length > 0) watch.holders = row.holders
     blockedAt = row.blocks ? (blockedAt ?? performance.now()) : null
-    if (blockedAt === null || performance.now() - blockedAt + POLL_MS < maxBlockMs || watch.isOver) continue
+    if (blockedAt === null || performance.now() - blockedAt + POLL_MS < maxBlockMs || watch.over.aborted) continue
     watch.isCancelled = true
     await watcher.query(CANCEL, [pid, startedAt]).catch(() => null)
     return
