@@ -103,6 +103,36 @@ describe('rolling statistics up', () => {
     assert.deepEqual((await reportsOf(now)) as never, expected)
   })
 
+  it('limits the values of a period, the largest first, and loses no event', async () => {
+    const [now, tags] = [Date.now(), Array.from({ length: 60 }, (_, i) => `tag ${String(i).padStart(2, '0')}`)]
+    const at = new Date(Math.floor(now / DAY_MS) * DAY_MS - 3 * DAY_MS)
+    await storeMail(ctx.db, { workspaceId, at, tags }, SENT)
+    await storeMail(ctx.db, { workspaceId, at, tags: ['tag 59'] }, SENT)
+    await rollUntil(new Date(now - 80 * DAY_MS))
+    await countFromTheStart()
+    await rollAllUp(1000)
+    // an hour is full, and a new value of it counts with the others
+    await storeMail(ctx.db, { workspaceId, at: new Date(at.getTime() + 60_000), tags: ['later', 'tag 00'] }, SENT)
+    await ctx.db.query(`UPDATE statistics_cursors SET since = 'epoch'`)
+    await countAll()
+    const { rows } = await ctx.db.query(
+      sql`
+        SELECT resolution, count(*)::int AS values, sum(sent)::int AS sent,
+          coalesce(sum(sent) FILTER (WHERE value = ''), 0)::int AS rest,
+          sum(sent) FILTER (WHERE value = 'tag 59')::int AS largest
+        FROM statistics
+        WHERE workspace_id = $1 AND dimension = 'tag' AND resolution > 0
+        GROUP BY 1
+        ORDER BY 1`,
+      [workspaceId],
+    )
+    const all = { values: 61, sent: 63, rest: 0, largest: 2 }
+    assert.deepEqual(rows, [
+      { resolution: 1, values: 51, sent: 63, rest: 11, largest: 2 },
+      ...[2, 3, 4].map((resolution) => ({ resolution, ...all })),
+    ])
+  })
+
   it('deletes minutes and hours after their time, never before they are rolled up', async () => {
     const now = Date.now()
     await storeAges(now)

@@ -53,7 +53,8 @@ const FIND_MINUTES = prepared(
   `,
 )
 
-const SUMS = COUNTER_NAMES.map((name) => `sum(${name}) AS ${name}`).join(', ')
+/** Sums of a bigint would be numeric. */
+const SUMS = COUNTER_NAMES.map((name) => `sum(${name})::integer AS ${name}`).join(', ')
 const COARSER = RESOLUTION_NAMES.filter((name) => name !== 'minute')
 
 /**

@@ -64,7 +64,7 @@ const ON_CONFLICT = sql`
 
 /**
  * CTEs that add the rows of a CTE `input` with the columns of `statistics`; rows of `input` differ in their keys. The
- * last one is `written`.
+ * last one is `written`. Known values are looked up one by one: for an EXISTS, PostgreSQL may hash the whole table.
  */
 export const ADD_ROWS = sql`
   periods AS (
@@ -84,39 +84,38 @@ export const ADD_ROWS = sql`
     WHERE p.found + stored.count > ${maxValuesOf('p.')}
   ),
   matched AS (
-    SELECT i.*, c.stored, EXISTS (
-        SELECT FROM statistics s
-        WHERE s.workspace_id = i.workspace_id AND s.dimension = i.dimension AND s.at = i.at
-          AND s.resolution = i.resolution AND s.value = i.value
-      ) AS is_known
+    SELECT i.*, c.stored, i.value = '${NO_VALUE}' OR known.is_known IS NOT NULL AS is_known
     FROM input i
     JOIN crowded c USING (workspace_id, dimension, at, resolution)
-    WHERE i.value <> '${NO_VALUE}'
+    LEFT JOIN LATERAL (
+      SELECT true AS is_known
+      FROM statistics s
+      WHERE s.workspace_id = i.workspace_id AND s.dimension = i.dimension AND s.at = i.at
+        AND s.resolution = i.resolution AND s.value = i.value
+      LIMIT 1
+    ) known ON true
   ),
   ranked AS (
     SELECT *, stored + row_number() OVER (
-        PARTITION BY workspace_id, dimension, at, resolution
+        PARTITION BY workspace_id, dimension, at, resolution, is_known
         ORDER BY ${SIZE} DESC, value
       ) AS rank
     FROM matched
-    WHERE NOT is_known
-  ),
-  surplus AS (
-    SELECT ${KEY}
-    FROM ranked
-    WHERE rank > ${maxValuesOf('')}
   ),
   limited AS (
     SELECT ${KEY}, ${COUNTER_NAMES.map((name) => `${name}::integer`).join(', ')}
-    FROM input
-    WHERE NOT EXISTS (SELECT FROM surplus)
-    UNION ALL
-    SELECT workspace_id, dimension, at, resolution, CASE WHEN s.value IS NULL THEN i.value ELSE '${NO_VALUE}' END,
-      ${COUNTER_NAMES.map((name) => `sum(${name})::integer`).join(', ')}
     FROM input i
-    LEFT JOIN surplus s USING (${KEY})
-    WHERE EXISTS (SELECT FROM surplus)
-    GROUP BY 1, 2, 3, 4, 5
+    WHERE NOT EXISTS (
+        SELECT FROM crowded c
+        WHERE c.workspace_id = i.workspace_id AND c.dimension = i.dimension AND c.at = i.at
+          AND c.resolution = i.resolution
+      )
+    UNION ALL
+    SELECT workspace_id, dimension, at, resolution,
+      CASE WHEN is_known OR rank <= ${maxValuesOf('')} THEN value ELSE '${NO_VALUE}' END AS name,
+      ${COUNTER_NAMES.map((name) => `sum(${name})::integer`).join(', ')}
+    FROM ranked
+    GROUP BY 1, 2, 3, 4, name
   ),
   written AS (
     ${INSERT}
