@@ -20,6 +20,11 @@ export function childrenOf(parent: number): number[] {
     .filter((pid) => parentOf(pid) === parent)
 }
 
+/** What a process calls itself, as `postgres: autovacuum worker`. */
+export function titleOf(pid: number): string {
+  return read(`/proc/${pid}/cmdline`).replaceAll('\0', ' ').trim()
+}
+
 function parentOf(pid: number): number {
   const text = read(`/proc/${pid}/stat`)
   return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[1])
