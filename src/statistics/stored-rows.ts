@@ -29,6 +29,17 @@ const SIZE = ['sent', 'deferred', 'bounced_hard', 'bounced_soft'].map((name) => 
 
 const KEY = 'workspace_id, dimension, at, resolution, value'
 
+const PERIOD_KEY = ['workspace_id', 'dimension', 'at', 'resolution']
+
+/**
+ * Whether rows have the same key, as a range: only the primary key suits that. By the statistics of a small table, the
+ * index by age would seem as good, and it has all rows of a period.
+ */
+function isSame(stored: string, row: string, key: readonly string[]): string {
+  const [a, b] = [stored, row].map((name) => `(${key.map((column) => `${name}.${column}`).join(', ')})`)
+  return `${a} >= ${b} AND ${a} <= ${b}`
+}
+
 /** Null where both are null: a counter that is null takes no space. */
 function sumOf(name: string): string {
   return `CASE WHEN excluded.${name} IS NULL THEN s.${name} ELSE coalesce(s.${name}, 0) + excluded.${name} END`
@@ -64,7 +75,8 @@ const ON_CONFLICT = sql`
 
 /**
  * CTEs that add the rows of a CTE `input` with the columns of `statistics`; rows of `input` differ in their keys. The
- * last one is `written`. Known values are looked up one by one: for an EXISTS, PostgreSQL may hash the whole table.
+ * last one is `written`. Known values are looked up one by one: for an EXISTS, PostgreSQL may hash the whole table. For
+ * a NOT IN it hashes the few crowded periods, where a join would compare each row with each.
  */
 export const ADD_ROWS = sql`
   periods AS (
@@ -78,8 +90,7 @@ export const ADD_ROWS = sql`
     CROSS JOIN LATERAL (
       SELECT count(*)
       FROM statistics s
-      WHERE s.workspace_id = p.workspace_id AND s.dimension = p.dimension AND s.at = p.at
-        AND s.resolution = p.resolution AND s.value <> '${NO_VALUE}'
+      WHERE ${isSame('s', 'p', PERIOD_KEY)} AND s.value <> '${NO_VALUE}'
     ) stored
     WHERE p.found + stored.count > ${maxValuesOf('p.')}
   ),
@@ -90,8 +101,7 @@ export const ADD_ROWS = sql`
     LEFT JOIN LATERAL (
       SELECT true AS is_known
       FROM statistics s
-      WHERE s.workspace_id = i.workspace_id AND s.dimension = i.dimension AND s.at = i.at
-        AND s.resolution = i.resolution AND s.value = i.value
+      WHERE ${isSame('s', 'i', [...PERIOD_KEY, 'value'])}
       LIMIT 1
     ) known ON true
   ),
@@ -105,10 +115,9 @@ export const ADD_ROWS = sql`
   limited AS (
     SELECT ${KEY}, ${COUNTER_NAMES.map((name) => `${name}::integer`).join(', ')}
     FROM input i
-    WHERE NOT EXISTS (
-        SELECT FROM crowded c
-        WHERE c.workspace_id = i.workspace_id AND c.dimension = i.dimension AND c.at = i.at
-          AND c.resolution = i.resolution
+    WHERE (workspace_id, dimension, at, resolution) NOT IN (
+        SELECT workspace_id, dimension, at, resolution
+        FROM crowded
       )
     UNION ALL
     SELECT workspace_id, dimension, at, resolution,
