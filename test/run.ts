@@ -100,8 +100,8 @@ async function runMocha(selection: Selection, env: NodeJS.ProcessEnv, { work, si
 }
 
 function mochaArguments({ files, options }: Selection): string[] {
-  // Two for each core: scenarios wait for most of their time.
-  const jobs = Math.max(4, Math.min(8, 2 * availableParallelism()))
+  // Two for each core and one more: scenarios wait for most of their time.
+  const jobs = Math.max(4, Math.min(8, 2 * availableParallelism() + 1))
   return [
     join(ROOT, 'node_modules/mocha/bin/mocha.js'),
     ...(files.length === 1 ? [] : ['--parallel', '--jobs', String(jobs)]),

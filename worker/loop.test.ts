@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import { pino } from 'pino'
 import { until } from '#test/support/until.ts'
-import { createPauses, startLoop } from './loop.ts'
+import { createPauses, firstPauses, startLoop } from './loop.ts'
 
 const log = pino({ level: 'silent' })
 
@@ -31,6 +31,10 @@ describe('a loop of the worker', () => {
     const found = ['none', 'none', 'none', 'none', true, false, 'none', 'none', 'some', 'more'] as const
     const pauses = [100, 200, 300, 300, 0, 100, 100, 200, 100, 0]
     assert.deepEqual(found.map(createPauses({ everyMs: 100, idleMs: 300 })), pauses)
+  })
+
+  it('begins at another time than the others, within its interval and a second', () => {
+    assert.deepEqual(firstPauses([100, 600_000, 1000, 500]), [0, 250, 500, 375])
   })
 
   it('does not begin a round while it must not run', async () => {

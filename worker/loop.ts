@@ -40,17 +40,23 @@ export interface LoopRow {
 /** How often a loop that must not run now asks again. */
 const CLOSED_MS = 250
 const LONGEST_PAUSE_MS = 5000
+const SPREAD_MS = 1000
 
 export interface LoopStart {
   readonly name: string
   readonly everyMs: number
   readonly idleMs?: number
+  /** The pause before the first round, in milliseconds. */
+  readonly firstMs?: number
   readonly round: AnyRound
   /** While this is false, no round begins. */
   readonly mayRun?: () => boolean
 }
 
-export function startLoop(log: Log, { name, everyMs, idleMs = everyMs, round, mayRun = () => true }: LoopStart): Loop {
+export function startLoop(
+  log: Log,
+  { name, everyMs, idleMs = everyMs, firstMs = 0, round, mayRun = () => true }: LoopStart,
+): Loop {
   const pauseAfter = createPauses({ everyMs, idleMs })
   const backoff = createFailureBackoff(log, {
     message: 'worker loop failed; it is retried',
@@ -69,8 +75,16 @@ export function startLoop(log: Log, { name, everyMs, idleMs = everyMs, round, ma
     }
   }
   const runner = createDebouncedRunner(async () => runner.schedule(await runOnce()), 0)
-  runner.schedule(0)
+  runner.schedule(firstMs)
   return { stop: () => runner.stop() }
+}
+
+/**
+ * The pauses before the first rounds of loops with these intervals, in milliseconds. Loops that begin together also
+ * continue together: every second, each needs a connection of its own, and prepares its statements there.
+ */
+export function firstPauses(intervals: readonly number[]): readonly number[] {
+  return intervals.map((everyMs, i) => (Math.min(everyMs, SPREAD_MS) * i) / intervals.length)
 }
 
 interface Pauses {

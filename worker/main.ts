@@ -16,7 +16,7 @@ import { startNodeMembership } from '#src/operator/node-membership.ts'
 import { clockProblem } from '#src/stores/server-clock.ts'
 import { startAutomationCalls } from './automation-calls.ts'
 import { startAutomations } from './automation-runs.ts'
-import { startLoop, type Loop } from './loop.ts'
+import { firstPauses, startLoop, type Loop } from './loop.ts'
 import { LOOPS } from './loops.ts'
 import { startWebhooks } from './webhooks.ts'
 
@@ -83,7 +83,8 @@ export async function main(
   const metrics = startProcessMetrics(ctx, 'worker')
   queues = QUEUES.map((row) => startQueue(row, !mayWork(), { ctx, redisUrl, metrics }))
   const endModeWatch = watchMode(mode, ctx.log, pauseQueues)
-  const loops = rows.map((row) => ({ name: row.name, ...startLoop(ctx.log, row) }))
+  const pauses = firstPauses(rows.map(({ everyMs }) => everyMs))
+  const loops = rows.map((row, i) => ({ name: row.name, ...startLoop(ctx.log, { ...row, firstMs: pauses[i] ?? 0 }) }))
   const clockWatch = startClockWatch(ctx, 'worker')
   ctx.log.info('started')
   return {

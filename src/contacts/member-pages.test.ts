@@ -25,6 +25,7 @@ const SQL: Readonly<Record<MemberSort, string>> = {
   lastName: `lower(left(coalesce(c.last_name, ''), 64)) COLLATE "C"`,
   deliverabilityScore: 'coalesce(c.score, 0)',
 }
+const DEADLOCK = '40P01'
 const NAMES = ['', 'anna', 'Bert', 'zoë', 'Ω', 'smith', 'Smith', 'x'.repeat(70)]
 
 describe('pages of an audience', () => {
@@ -41,6 +42,19 @@ describe('pages of an audience', () => {
   const newAudience = async (): Promise<string> =>
     (await createAudience(ctx.db, workspaceId, { name: 'a', description: null, isDoubleOptIn: false }, new Date())).id
 
+  /**
+   * Changes many rows. Such statements lock members in no certain order, so PostgreSQL may cancel one of two at the
+   * same time, and its client repeats it.
+   */
+  async function change(statement: string, values: readonly unknown[] = []): Promise<unknown> {
+    for (;;)
+      try {
+        return await ctx.db.query(statement, [...values])
+      } catch (error) {
+        if (!(error instanceof Error && 'code' in error && error.code === DEADLOCK)) throw error
+      }
+  }
+
   /** Adds contacts, spread over all names. `isBulk` records only sums as counter deltas. */
   async function add(count: number, isBulk: boolean): Promise<void> {
     const rows = Array.from({ length: count }, (_, i) => {
@@ -52,7 +66,7 @@ describe('pages of an audience', () => {
       }
     })
     await ctx.db.transaction((tx) => saveContacts(tx, { workspaceId, audienceId, now: new Date() }, rows, { isBulk }))
-    await ctx.db.query(
+    await change(
       'UPDATE contacts SET score = (hashtext(email) & 1023) / 1023.0 WHERE workspace_id = $1 AND score IS NULL',
       [workspaceId],
     )
@@ -61,9 +75,9 @@ describe('pages of an audience', () => {
   /** Selects some of the members, by a number. */
   const some = (n: number): string =>
     `audience_id = '${audienceId}' AND (hashtext(contact_id::text) & 1023) BETWEEN ${n} AND ${n + 40}`
-  const remove = (n: number): Promise<unknown> => ctx.db.query(`DELETE FROM memberships WHERE ${some(n)}`)
+  const remove = (n: number): Promise<unknown> => change(`DELETE FROM memberships WHERE ${some(n)}`)
   const toggle = (n: number): Promise<unknown> =>
-    ctx.db.query(`UPDATE memberships SET is_subscribed = NOT is_subscribed WHERE ${some(n)}`)
+    change(`UPDATE memberships SET is_subscribed = NOT is_subscribed WHERE ${some(n)}`)
   const rename = (n: number): Promise<unknown> =>
     ctx.db.query(sql`
       UPDATE contacts
