@@ -7,7 +7,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Readable } from 'node:stream'
 import type Koa from 'koa'
-import type { core, ZodType } from 'zod'
+import type { ZodType } from 'zod'
 import { invalid, type Detail, type Refusal } from '#src/platform/errors.ts'
 import type { BodyReader } from './body-reader.ts'
 import { readForm, readMultipart, type FormResult } from './form.ts'
@@ -15,7 +15,7 @@ import { readJson, type JsonResult } from './json.ts'
 import type { AnyRoute, BodyKind } from './route.ts'
 import { isStrict } from './preferences.ts'
 import { findUnknownFields } from './unknown-fields.ts'
-import { oneOfText } from '#src/platform/choice-text.ts'
+import { SCHEMA_TEXTS } from '#src/platform/schema-texts.ts'
 
 export interface RequestInputs {
   readonly params: unknown
@@ -175,20 +175,13 @@ export type SchemaResult<T> =
 
 /** Validates with a schema: a whole body, or a part of one such as a message of a batch. */
 export function parseWith<T>(schema: ZodType<T>, value: unknown): SchemaResult<T> {
-  const result = schema.safeParse(value, ERROR_TEXTS)
+  const result = schema.safeParse(value, SCHEMA_TEXTS)
   if (result.success) return { ok: true, value: result.data }
   return { ok: false, details: result.error.issues.slice(0, MAX_ISSUES).map(detailOf) }
 }
 
 /** A response shows fewer, and a body may have one for each of its values. */
 const MAX_ISSUES = 100
-
-const ERROR_TEXTS: core.ParseContext<core.$ZodIssue> = {
-  error: (issue) => {
-    if (issue.input === undefined) return 'is required'
-    return issue.code === 'invalid_value' ? oneOfText(issue.values.map(String), issue.input) : undefined
-  },
-}
 
 /** A zod issue as an entry of `details`. */
 function detailOf(issue: { readonly path: readonly PropertyKey[]; readonly message: string }): Detail {

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import type { Detail } from '#src/platform/errors.ts'
 import { CONDITIONS, findKind, STEP_KINDS } from './step-kinds.ts'
 import { oneOfText } from '#src/platform/choice-text.ts'
+import { SCHEMA_TEXTS } from '#src/platform/schema-texts.ts'
 
 export const MAX_STEPS = 100
 export const MAX_DEPTH = 5
@@ -154,12 +155,8 @@ function readBranches(given: Json, path: StepPath, state: ParseState): Branches 
   }
 }
 
-const PARSE_CONTEXT: z.core.ParseContext<z.core.$ZodIssue> = {
-  error: (issue) => (issue.input === undefined ? 'is required' : undefined),
-}
-
 function readFields<T extends object>(schema: z.ZodType<T>, given: Json, path: StepPath, state: ParseState): T | null {
-  const read = schema.safeParse(given, PARSE_CONTEXT)
+  const read = schema.safeParse(given, SCHEMA_TEXTS)
   if (read.success) return read.data
   for (const issue of read.error.issues) addDetail(state, [...path, ...issue.path.map(String)], issue.message)
   return null

@@ -6,6 +6,7 @@
 import { z } from 'zod'
 import { aliasOf, nonEmptyLine, uuid } from '#src/campaigns/content.ts'
 import type { Detail } from '#src/platform/errors.ts'
+import { SCHEMA_TEXTS } from '#src/platform/schema-texts.ts'
 import { isTimeZone, parseTime } from '#src/platform/time-input.ts'
 import { findKind } from './step-kinds.ts'
 
@@ -99,7 +100,7 @@ export function findTrigger(name: string): TriggerType | null {
 /** Parses a configuration as clients write it or as it is stored. */
 export function readTrigger(type: TriggerType, config: unknown): TriggerResult {
   const schema: z.ZodType<Readonly<Record<string, unknown>>> = TRIGGERS[type].config
-  const read = schema.safeParse(config ?? {})
+  const read = schema.safeParse(config ?? {}, SCHEMA_TEXTS)
   if (!read.success) {
     const details = read.error.issues.map(({ path, message }) => ({
       path: ['trigger_config', ...path.map(String)].join('.'),

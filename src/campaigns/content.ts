@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import { isUuid } from '#src/platform/id.ts'
+import { SCHEMA_TEXTS } from '#src/platform/schema-texts.ts'
 import { parseMailbox, type Mailbox } from '#src/mail/address.ts'
 
 const MAX_BODY = 1_000_000
@@ -136,7 +137,7 @@ function emptyToNull(value: string | null | undefined): string | null | undefine
 function readSender(value: unknown, issues: IssueContext): Mailbox | null | undefined {
   if (value === undefined || value === null) return value
   if (value === '') return null
-  const read = namedAddress.safeParse(value)
+  const read = namedAddress.safeParse(value, SCHEMA_TEXTS)
   const address = typeof value === 'string' ? value : read.data?.email
   const nameIssue = read.error?.issues.find(({ path }) => path[0] === 'name')
   if (address === undefined)

@@ -7,6 +7,7 @@
 import { z, type ZodType } from 'zod'
 import type { Detail } from '#src/platform/errors.ts'
 import { oneOfText } from '#src/platform/choice-text.ts'
+import { SCHEMA_TEXTS } from '#src/platform/schema-texts.ts'
 
 /** The fields that can be compared, and the type of their values. */
 export const SEGMENT_FIELDS = {
@@ -210,7 +211,7 @@ function readGroup(kind: 'all' | 'any', given: unknown, { path, depth, state }: 
 }
 
 function readLeaf(schema: ZodType<Leaf> | undefined, given: object, path: string, state: ReadState): Leaf | null {
-  const read = schema?.safeParse(given)
+  const read = schema?.safeParse(given, SCHEMA_TEXTS)
   if (read?.success === true) return read.data
   const issues = read?.error.issues ?? []
   for (const issue of issues)
