@@ -1,5 +1,5 @@
 /**
- * Adds counters to the tables: the one statement that writes `statistics`, for new events and for the hours and days
+ * Adds counters to the tables: the one statement that writes `statistics`, for new events and for the coarser periods
  * that minutes are rolled up to. A period of a dimension has a limited number of values (RESOLUTIONS): those it has
  * already, then the largest; what is beyond counts under the empty value, so that sums stay exact. So tags that a
  * customer makes up for each message cannot fill the disk. Which values are new is only looked up in periods that would
@@ -27,9 +27,8 @@ function maxValuesOf(row: string): string {
 /** The size of what happened to the mail of a row. */
 const SIZE = ['sent', 'deferred', 'bounced_hard', 'bounced_soft'].map((name) => `coalesce(${name}, 0)`).join(' + ')
 
-const KEY = 'workspace_id, dimension, at, resolution, value'
-
 const PERIOD_KEY = ['workspace_id', 'dimension', 'at', 'resolution']
+const KEY = [...PERIOD_KEY, 'value'].join(', ')
 
 /**
  * Whether rows have the same key, as a range: only the primary key suits that. By the statistics of a small table, the
