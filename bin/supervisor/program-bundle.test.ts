@@ -75,6 +75,20 @@ describe('the bundle of the program', () => {
     )
   })
 
+  it('lets no object inherit from String.prototype, which would make all string code slow', () => {
+    const roles = globSync('{api,mta,worker}-*.js', { cwd: dirname(program) }).map((name) =>
+      join(dirname(program), name),
+    )
+    assert.isAtLeast(roles.length, 3)
+    const script = `
+      for (const role of ${JSON.stringify(roles)}) await import(role)
+      process.stdout.write(String(%HasFastProperties(String.prototype)))
+      process.exit()`
+    const args = ['--allow-natives-syntax', '--input-type=module', '--eval', script]
+    const { stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+    assert.strictEqual(stdout, 'true', stderr)
+  })
+
   it('is the own program of a role that runs from it', () => {
     assert.strictEqual(join(ROOT, ownProgram(program)), program)
     assert.strictEqual(ownProgram('/srv/mailstead/bin/mailstead.ts'), 'bin/mailstead.ts')
