@@ -3,7 +3,9 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { assert } from 'chai'
 
-const PAGES = ['README.md', ...globSync('{docs,bench,clients}/**/*.md')].filter((page) => !page.includes('/out/'))
+const PAGES = ['README.md', ...globSync('{docs,bench,clients}/**/*.md')].filter(
+  (page) => !/\/(?:out|node_modules)\//.test(page),
+)
 const LINK = /\]\(([^)#\s]+)(?:#[^)]*)?\)/g
 /** A path of a file or folder in code, such as `mta/delivery/deliver.ts`. */
 const CODE_PATH = /`((?:api|bin|config|migrations|mta|src|test|worker)\/[\w./-]*\w)`/g
@@ -21,7 +23,7 @@ describe('the documentation', () => {
 
   it('lists every decision by its title', () => {
     const index = readFileSync('docs/decisions/README.md', 'utf8')
-    for (const file of globSync('docs/decisions/0*.md')) {
+    for (const file of globSync('docs/decisions/[0-9]*.md')) {
       const [, number = '', title = ''] = /^# (\d+) (.+)$/m.exec(readFileSync(file, 'utf8')) ?? []
       assert.include(index, `| [${number}](${file.slice('docs/decisions/'.length)}) | ${title} |`)
     }
