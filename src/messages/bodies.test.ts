@@ -48,6 +48,26 @@ describe('bodies of messages', () => {
     assert.deepEqual([html, text, isBodyGone], ['<p>Hi</p>', 'Hi', false])
   })
 
+  it('are compressed with lz4 in every partition, or not at all by a server without it', async () => {
+    await store({ html: '<p>Hi</p>'.repeat(10_000) })
+    const { rows } = await ctx.db.query<{ hasLz4: boolean; compression: string | null; kinds: string[] }>(
+      sql`
+        SELECT 'lz4' = ANY (s.enumvals) AS "hasLz4", pg_column_compression(b.html) AS compression,
+          ARRAY(
+            SELECT DISTINCT concat(a.attstorage, a.attcompression)
+            FROM unnest(ARRAY['message_bodies', 'attachments']) AS tables (name)
+            CROSS JOIN pg_partition_tree(tables.name::regclass) AS part
+            JOIN pg_attribute a ON a.attrelid = part.relid AND a.attname IN ('html', 'body_text', 'content')
+          ) AS kinds
+        FROM message_bodies b
+        CROSS JOIN pg_settings s
+        WHERE s.name = 'default_toast_compression'`,
+    )
+    const { hasLz4, ...found } = rows[0] ?? assert.fail('nothing is stored')
+    const expected = hasLz4 ? { compression: 'lz4', kinds: ['xl'] } : { compression: null, kinds: ['e'] }
+    assert.deepEqual(found, expected)
+  })
+
   it('are stored in the messages while an earlier version may send them, and are found there later', async () => {
     await asBefore()
     const id = await store()
