@@ -8,6 +8,7 @@ import { createHash, hash } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { Composed } from '#src/mime/draft.ts'
 import type { HeaderField } from '#src/mail/split-message.ts'
+import { loadOctets } from '#src/mime/octets.ts'
 
 /** The data that signatures cover. Plain data: any thread can compute it, without a key. */
 export interface DkimDigest {
@@ -50,18 +51,9 @@ const TO_RELAX = /[ \r\n]{2}|[\t\n]/
 const SLICE = 64 * 1024
 const CR = 13
 const LF = 10
-const TAB = 9
-const SPACE = 32
 const EMPTY = Buffer.alloc(0)
 const CRLF = Buffer.from('\r\n')
 const LINE_END = '\r\n'
-/** Finds what relaxing may change, but for a space at the end. */
-const MAY_CHANGE = /\t| [ \t\r]|(?<!\r)\n/
-const BARE_LF = /(?<!\r)\n/
-const BARE_LFS = /(?<!\r)\n/g
-/** White space that is more, or other, than one space. */
-const TO_SPACE = /\t| [ \t]/
-const TO_SPACES = /[ \t]{2,}|\t/g
 
 /** `also`: further fields that are signed if present, and not oversigned. */
 export async function digestOf(
@@ -102,11 +94,11 @@ export function canonicalField(name: string, line: string): string {
 
 /**
  * The bh= tag: SHA-256 over the relaxed body (§3.4.4) in base64. A test compares it with mailauth's on any octets;
- * mailauth takes several times as long for indented HTML, and seconds for a few megabytes of bare LF. Large bodies are
+ * mailauth takes many times as long for indented HTML, and seconds for a few megabytes of bare LF. Large bodies are
  * hashed in slices, so that the event loop goes on.
  */
 export async function hashBody(body: Buffer): Promise<string> {
-  if (body.length <= SLICE) return hashSmall(relaxLines(body))
+  if (body.length <= SLICE) return hashSmall(loadOctets(body).relaxed())
   const hasher = createHash('sha256')
   let isEmpty = true
   let heldLineEnds = 0 // line ends at the end of the octets read so far: part of the body only if something follows
@@ -114,7 +106,7 @@ export async function hashBody(body: Buffer): Promise<string> {
     if (from > 0) await setImmediate()
     const cut = body.length - from <= SLICE ? -1 : body.indexOf(LF, from + SLICE)
     to = cut < 0 ? body.length : cut + 1
-    const lines = relaxLines(body.subarray(from, to))
+    const lines = loadOctets(body.subarray(from, to)).relaxed()
     const end = trimLineEnds(lines)
     if (end > 0) {
       if (heldLineEnds > 0) hasher.update(LINE_END.repeat(heldLineEnds), 'latin1')
@@ -134,26 +126,6 @@ function hashSmall(lines: Buffer): string {
   const hasLineEnd = lines.length > end
   const covered = end === 0 ? EMPTY : hasLineEnd ? lines.subarray(0, end + 2) : Buffer.concat([lines, CRLF])
   return hash('sha256', covered, 'base64')
-}
-
-/**
- * Relaxes whole lines (the last may lack its end), without a copy if nothing changes. A bare LF ends a line, a bare CR
- * does not. Searches of the runtime on one character per octet: a loop over the octets takes several times as long.
- * Each takes linear time, since white space is one space before line ends are examined.
- */
-function relaxLines(lines: Buffer): Buffer {
-  if (!lines.includes(SPACE) && !lines.includes(TAB) && hasOnlyCrlf(lines)) return lines // base64
-  const given = lines.toString('latin1')
-  if (!MAY_CHANGE.test(given)) return given.endsWith(' ') ? lines.subarray(0, -1) : lines
-  const ended = BARE_LF.test(given) ? given.replace(BARE_LFS, LINE_END) : given
-  const spaced = TO_SPACE.test(ended) ? ended.replace(TO_SPACES, ' ') : ended
-  const trimmed = spaced.replaceAll(' \r\n', LINE_END)
-  return Buffer.from(trimmed.endsWith(' ') ? trimmed.slice(0, -1) : trimmed, 'latin1')
-}
-
-function hasOnlyCrlf(lines: Buffer): boolean {
-  for (let at = lines.indexOf(LF); at >= 0; at = lines.indexOf(LF, at + 1)) if (lines[at - 1] !== CR) return false
-  return true
 }
 
 /** The length without the line ends at the end. */

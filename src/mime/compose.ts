@@ -59,7 +59,7 @@ export async function compose(draft: Draft): Promise<Composed> {
 export function composeTexts(draft: Draft): Composed {
   const header = writeHeader(draft)
   const { fields, body } = writeContent(bodyTextsOf(draft), hexOf(draft))
-  return composedOf([...header, ...fields], Buffer.from(body, 'latin1'))
+  return composedOf([...header, ...fields], body)
 }
 
 /** All fields except those that describe the body (Content-*). @throws InvalidDraftError */

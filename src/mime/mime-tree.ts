@@ -11,15 +11,16 @@ import { base64Length, writeBase64 } from './base64-lines.ts'
 import { dispositionOf, type DispositionType } from './content-disposition.ts'
 import type { DraftAttachment } from './draft.ts'
 import { encodeWords, isPlain, makeField } from './field.ts'
-import { boundaryRoot, makeTextPart, withCrlf, type BodyTexts } from './mime-writer.ts'
+import { boundaryRoot, makeTextPart, type BodyTexts } from './mime-writer.ts'
+import { loadOctets } from './octets.ts'
 
 interface MimeTree {
   readonly fields: readonly HeaderField[]
   readonly body: Buffer
 }
 
-/** A text with one character per octet, or a file, which goes in base64. */
-type Piece = string | Buffer
+/** Octets as they are, also as a text with one character per octet, or a file, which goes in base64. */
+type Piece = string | Buffer | { readonly file: Buffer }
 
 interface Part {
   readonly fields: readonly HeaderField[]
@@ -74,7 +75,7 @@ export async function buildContent(
   const [textPart, htmlPart] = [textPartOf('text/plain', text), textPartOf('text/html', texts.html)]
   // base64 cannot contain a boundary
   const readable = [...textPart, ...htmlPart, ...mixed, ...related].flatMap(({ pieces }) =>
-    pieces.filter((piece) => typeof piece === 'string'),
+    pieces.filter((piece) => typeof piece === 'string' || Buffer.isBuffer(piece)),
   )
   const makeMultipart = createMultiparts(boundaryRoot(hex, readable))
   const html = related.length === 0 ? htmlPart : [makeMultipart('related; type="text/html"', [...htmlPart, ...related])]
@@ -100,7 +101,7 @@ function makeFilePart(file: File, contentId: string, type: DispositionType): Par
     makeField('Content-Transfer-Encoding', isUnencoded ? '7bit' : 'base64'),
     { name: 'content-disposition', line: `Content-Disposition: ${dispositionOf(type, filename)}\r\n` },
   ]
-  return { fields, pieces: [isUnencoded ? content.toString('latin1') : content] }
+  return { fields, pieces: [isUnencoded ? content : { file: content }] }
 }
 
 /** Old clients read the name here. Encoded words in a quoted string break the rules, and are what they understand. */
@@ -153,26 +154,31 @@ function createMultiparts(root: string): (subtype: string, parts: readonly Part[
 }
 
 async function join(pieces: readonly Piece[]): Promise<Buffer> {
-  const length = pieces.reduce(
-    (sum, piece) => sum + (typeof piece === 'string' ? piece.length : base64Length(piece)),
-    0,
-  )
-  const out = Buffer.allocUnsafe(length)
+  const out = Buffer.allocUnsafe(pieces.reduce((length, piece) => length + lengthOf(piece), 0))
   let at = 0
   for (const piece of pieces) {
-    if (typeof piece === 'string') {
-      at += out.write(piece, at, 'latin1')
-      continue
-    }
-    for (let from = 0; from < piece.length; from += SLICE) {
-      if (from > 0) {
-        await nextTurn()
-        at += out.write('\r\n', at, 'latin1')
-      }
-      at = writeBase64(piece.subarray(from, from + SLICE), out, at)
-    }
+    if (typeof piece === 'string') at += out.write(piece, at, 'latin1')
+    else if (Buffer.isBuffer(piece)) at += piece.copy(out, at)
+    else at = await writeFile(piece.file, out, at)
   }
   return out
+}
+
+function lengthOf(piece: Piece): number {
+  return typeof piece === 'string' || Buffer.isBuffer(piece) ? piece.length : base64Length(piece.file)
+}
+
+/** @returns where it ends */
+async function writeFile(file: Buffer, out: Buffer, at: number): Promise<number> {
+  let end = at
+  for (let from = 0; from < file.length; from += SLICE) {
+    if (from > 0) {
+      await nextTurn()
+      end += out.write('\r\n', end, 'latin1')
+    }
+    end = writeBase64(file.subarray(from, from + SLICE), out, end)
+  }
+  return end
 }
 
 /**
@@ -186,11 +192,11 @@ function safeContent(file: DraftAttachment): Pick<File, 'contentType' | 'content
   if (lacksCharset(contentType) && isUtf8(content))
     return { contentType: `${contentType.replace(/[\s;]+$/, '')}; charset=utf-8`, content, isUnencoded: false }
   if (!MESSAGE_TYPE.test(contentType)) return { contentType, content, isUnencoded: false }
-  const text = withCrlf(content.toString('latin1'))
-  const isAscii = Buffer.byteLength(text) === text.length
-  const mayTravel = isAscii && !text.includes('\0') && text.split('\r\n').every((line) => line.length <= MAX_LINE)
+  const octets = loadOctets(content)
+  const { foreign, longest, hasNul } = octets.traits()
+  const mayTravel = foreign === 0 && !hasNul && longest <= MAX_LINE
   return mayTravel
-    ? { contentType, content: Buffer.from(text, 'latin1'), isUnencoded: true }
+    ? { contentType, content: Buffer.from(octets.lines()), isUnencoded: true }
     : { contentType: UNKNOWN_TYPE, content, isUnencoded: false }
 }
 

@@ -2,7 +2,7 @@ import { assert } from 'chai'
 import { HEX } from './compose.test-data.ts'
 import type { HeaderField } from '#src/mail/split-message.ts'
 import { makeField } from './field.ts'
-import { withCrlf, writeContent } from './mime-writer.ts'
+import { writeContent } from './mime-writer.ts'
 
 describe('text parts', () => {
   const cases: readonly [what: string, text: string, encoding: string][] = [
@@ -21,15 +21,11 @@ describe('text parts', () => {
     it(`${what}: ${encoding}`, () => {
       const part = writeContent({ text, html: '' }, HEX)
       assert.strictEqual(part.fields[1]?.line, `Content-Transfer-Encoding: ${encoding}\r\n`)
-      assert.match(part.body, /^[\t\r\n\f -~]*$/)
-      if (encoding === 'base64') assert.strictEqual(Buffer.from(part.body, 'base64').toString(), text)
+      const body = part.body.toString('latin1')
+      assert.match(body, /^[\t\r\n\f -~]*$/)
+      if (encoding === 'base64') assert.strictEqual(Buffer.from(body, 'base64').toString(), text)
     })
   }
-
-  it('converts all line ends to CRLF', () => {
-    assert.strictEqual(withCrlf('a\rb\nc\r\nd\n\re\r\r\nf'), 'a\r\nb\r\nc\r\nd\r\n\r\ne\r\n\r\nf')
-    assert.strictEqual(withCrlf('a\nb\n'), 'a\r\nb\r\n')
-  })
 })
 
 describe('fields of a body', () => {

@@ -8,12 +8,12 @@ import { textPartOf } from '#src/mail/text-part.ts'
 import type { Draft } from './draft.ts'
 import type { HeaderField } from '#src/mail/split-message.ts'
 import { base64Length, writeBase64 } from './base64-lines.ts'
-import { encodeQuotedPrintable } from './quoted-printable.ts'
+import { loadOctets } from './octets.ts'
 
 /** The fields that describe a body or a part of it, and its octets: ASCII, CRLF. */
 export interface MimeContent {
   readonly fields: readonly HeaderField[]
-  readonly body: string
+  readonly body: Buffer
 }
 
 export interface BodyTexts {
@@ -23,11 +23,12 @@ export interface BodyTexts {
 
 interface Encoded {
   readonly encoding: '7bit' | 'quoted-printable' | 'base64'
-  readonly body: string
+  readonly body: Buffer
 }
 
 /** RFC 5322 §2.1.1, without the CRLF. */
 const MAX_LINE = 998
+const CRLF = Buffer.from('\r\n')
 
 /**
  * The text and the HTML of a message, '' for a missing one; the text is derived from the HTML if only that was given.
@@ -35,12 +36,7 @@ const MAX_LINE = 998
 export function bodyTextsOf(draft: Pick<Draft, 'html' | 'text'>): BodyTexts {
   const html = draft.html ?? ''
   const given = draft.text ?? ''
-  return { html: withCrlf(html), text: withCrlf(given === '' && html !== '' ? textPartOf(html) : given) }
-}
-
-/** The text with every CRLF, bare CR and bare LF as one CRLF. */
-export function withCrlf(text: string): string {
-  return text.includes('\r') ? text.replace(/\r\n?|\n/g, '\r\n') : text.replaceAll('\n', '\r\n')
+  return { html, text: given === '' && html !== '' ? textPartOf(html) : given }
 }
 
 /**
@@ -74,52 +70,41 @@ export function makeTextPart(type: 'text/plain' | 'text/html', text: string): Mi
 }
 
 function single(part: MimeContent): MimeContent {
-  const endsLine = part.body === '' || part.body.endsWith('\r\n')
-  return { fields: part.fields, body: endsLine ? part.body : `${part.body}\r\n` }
+  const endsLine = part.body.length === 0 || part.body.subarray(-2).equals(CRLF)
+  return { fields: part.fields, body: endsLine ? part.body : Buffer.concat([part.body, CRLF]) }
 }
 
 function alternative(text: MimeContent, html: MimeContent, hex: string): MimeContent {
   const boundary = `=_${boundaryRoot(hex, [text.body, html.body])}`
-  const parts = [text, html].map(
-    (part) => `--${boundary}\r\n${part.fields.map((field) => field.line).join('')}\r\n${part.body}\r\n`,
-  )
+  const head = ({ fields }: MimeContent): string => `--${boundary}\r\n${fields.map(({ line }) => line).join('')}\r\n`
+  const octets = [head(text), text.body, `\r\n${head(html)}`, html.body, `\r\n--${boundary}--\r\n`]
   // with the boundary the line would be too long, so it is folded before it
   const type = { name: 'content-type', line: `Content-Type: multipart/alternative;\r\n boundary="${boundary}"\r\n` }
-  return { fields: [type], body: `${parts.join('')}--${boundary}--\r\n` }
+  return { fields: [type], body: joinOctets(octets) }
+}
+
+/** Octets, and texts with one character per octet. */
+function joinOctets(pieces: readonly (string | Buffer)[]): Buffer {
+  const joined = Buffer.allocUnsafe(pieces.reduce((length, piece) => length + piece.length, 0))
+  let at = 0
+  for (const piece of pieces)
+    at += typeof piece === 'string' ? joined.write(piece, at, 'latin1') : piece.copy(joined, at)
+  return joined
 }
 
 function encode(text: string): Encoded {
-  if (isSevenBit(text)) return { encoding: '7bit', body: text }
-  const bytes = Buffer.from(text)
-  const isMostlyForeign = countForeign(bytes) * 2 > bytes.length
-  if (isMostlyForeign) return { encoding: 'base64', body: wrapBase64(bytes) }
-  return { encoding: 'quoted-printable', body: encodeQuotedPrintable(bytes) }
+  const octets = loadOctets(text)
+  const { foreign, longest, hasNul, hasFrom } = octets.traits()
+  // RFC 2045 §2.7, and nothing that mail servers are known to change ("From " gets a ">" in mailbox files)
+  const isSevenBit = foreign === 0 && !hasNul && !hasFrom && longest <= MAX_LINE
+  if (isSevenBit) return { encoding: '7bit', body: Buffer.from(octets.lines()) }
+  const isMostlyForeign = foreign * 2 > Buffer.byteLength(text)
+  if (isMostlyForeign) return { encoding: 'base64', body: wrapBase64(octets.lines()) }
+  return { encoding: 'quoted-printable', body: Buffer.from(octets.quoted()) }
 }
 
-/** RFC 2045 §2.7, and nothing that mail servers are known to change ("From " gets a ">" in mailbox files). */
-function isSevenBit(text: string): boolean {
-  const isAscii = Buffer.byteLength(text) === text.length
-  return isAscii && !text.includes('\0') && !hasLongLine(text) && !text.startsWith('From ') && !text.includes('\nFrom ')
-}
-
-function hasLongLine(text: string): boolean {
-  for (let from = 0; from + MAX_LINE < text.length;) {
-    const end = text.indexOf('\r\n', from)
-    if ((end < 0 ? text.length : end) - from > MAX_LINE) return true
-    if (end < 0) return false
-    from = end + 2
-  }
-  return false
-}
-
-function countForeign(bytes: Buffer): number {
-  let count = 0
-  for (let i = 0; i < bytes.length; i++) if ((bytes[i] ?? 0) > 127) count++
-  return count
-}
-
-function wrapBase64(bytes: Buffer): string {
-  const out = Buffer.allocUnsafe(base64Length(bytes))
-  writeBase64(bytes, out, 0)
-  return out.toString('latin1')
+function wrapBase64(octets: Buffer): Buffer {
+  const out = Buffer.allocUnsafe(base64Length(octets))
+  writeBase64(octets, out, 0)
+  return out
 }

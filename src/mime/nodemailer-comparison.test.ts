@@ -47,14 +47,19 @@ function describeFile({ filename, contentType, contentId, content }: DraftAttach
   return { ...file, contentDisposition: 'attachment', headers: cid === '' ? {} : { 'Content-ID': `<${cid}>` } }
 }
 
+/** nodemailer leaves a bare CR alone. */
+const withCrlf = (text: string): string => text.replace(/\r\n?|\n/g, '\r\n')
+
 async function composeByNodemailer(draft: Draft): Promise<Buffer> {
+  const texts = bodyTextsOf(draft)
   return await new MailComposer({
     from: theirMailbox(draft.from),
     to: draft.to.map(theirMailbox),
     cc: draft.cc.map(theirMailbox),
     ...(draft.replyTo ? { replyTo: theirMailbox(draft.replyTo) } : {}),
     subject: draft.subject,
-    ...bodyTextsOf(draft),
+    html: withCrlf(texts.html),
+    text: withCrlf(texts.text),
     attachments: draft.attachments.map((file) => describeFile(file, draft.html ?? '')),
     messageId: `<${HEX}@${draft.from.email.split('@').at(-1)}>`,
     date: draft.createdAt,
