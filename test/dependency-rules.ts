@@ -57,7 +57,7 @@ src/messages: config src src/concurrency src/contacts src/egress src/events src/
 src/people: config src src/auth src/concurrency src/crypto src/mail src/messages src/net src/platform src/queue
   src/rate-limits src/stores src/workspaces
 src/privacy: src src/contacts src/mail src/messages src/platform src/stores src/suppression
-src/submission: config src src/auth src/mail src/messages src/platform src/providers src/queue src/templates
+src/submission: config src src/auth src/mail src/messages src/mime src/platform src/providers src/queue src/templates
 src/operator: config src src/crypto src/domains src/mail src/messages src/platform src/queue src/retention src/stores
   src/workspaces
 src/subscribe: config src src/branding src/contacts src/crypto src/mail src/messages src/net src/operator src/platform

@@ -1,13 +1,15 @@
 /**
  * smtp-server without its delay of 100 ms before each greeting, which exists to detect clients that talk too soon and
- * which no option turns off (docs/decisions/011-greeting-without-delay.md), and with the PROXY protocol of proxies that
- * are trusted (client-peer.ts). It overrides members that are public in the types but not documented; the version of
- * smtp-server is pinned.
+ * which no option turns off (docs/decisions/011-greeting-without-delay.md), with a faster search for the end of a
+ * message (message-data.ts), and with the PROXY protocol of proxies that are trusted (client-peer.ts). It overrides
+ * members that are public in the types but not documented; the version of smtp-server is pinned.
  */
 import type { Socket } from 'node:net'
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server'
 import { SMTPConnection, type SMTPConnectionOptions } from 'smtp-server/lib/smtp-connection.js'
+import type { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
 import { findPeer, isProxied, type PeerSettings } from './client-peer.ts'
+import { searchDots } from './message-data.ts'
 import type { ProxiedPeer } from './proxy-header.ts'
 
 export class PromptConnection extends SMTPConnection {
@@ -23,6 +25,13 @@ export class PromptConnection extends SMTPConnection {
     if (this.#isGreeted) return
     this.#isGreeted = true
     super.connectionReady(next)
+  }
+
+  override _createParser(): SMTPStream {
+    // oxlint-disable-next-line no-underscore-dangle -- the name of smtp-server
+    const stream = super._createParser()
+    searchDots(stream)
+    return stream
   }
 }
 

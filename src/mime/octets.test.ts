@@ -4,7 +4,7 @@ import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { fromHex } from './compose.test-data.ts'
 import { generateOctetsModule } from './generate-octets-module.ts'
-import { loadOctets, type TextTraits } from './octets.ts'
+import { loadOctets, MAX_SHARED, type TextTraits } from './octets.ts'
 
 const linesOf = (text: string): string => loadOctets(text).lines().toString()
 const quotedOf = (text: string): string => loadOctets(text).quoted().toString('latin1')
@@ -75,7 +75,7 @@ describe('the module of passes', () => {
   })
 
   it('has room for texts of every size, also after a large one, and reads nothing behind a text', () => {
-    for (const size of [0, 1, 15, 16, 17, 69_000, 209_000, 210_000, 3_000_000, 5]) {
+    for (const size of [0, 1, 15, 16, 17, MAX_SHARED / 3, MAX_SHARED - 9, MAX_SHARED + 9, 3_000_000, 5]) {
       const given = `${'ü \n'.repeat(size / 4)}x`
       assert.ok(quotedOf(given) === quotedByOctets(Buffer.from(linesByExpression(given))), `${size}`)
       assert.ok(linesOf(given) === linesByExpression(given), `${size}`)
@@ -93,6 +93,30 @@ describe('the traits of a text', () => {
     fc.assert(
       fc.property(text, (given) => {
         assert.deepEqual(loadOctets(given).traits(), traitsByExpression(given))
+      }),
+      RUNS,
+    )
+  })
+})
+
+describe('strict octets', () => {
+  it('have line ends of CRLF only, and no NUL', () => {
+    const isStrict = (given: string): boolean => loadOctets(given).isStrict
+    for (const [given, expected] of [
+      ['', true],
+      ['a\r\nb\r\n', true],
+      ['a\r', false],
+      ['\n', false],
+      [`${'x'.repeat(15)}\r\n`, true],
+      [`${'x'.repeat(15)}\ry`, false],
+      [`${'x'.repeat(15)}\r`, false],
+      [`${'x'.repeat(16)}\n`, false],
+      ['a\0', false],
+    ] as const)
+      assert.strictEqual(isStrict(given), expected, JSON.stringify(given))
+    fc.assert(
+      fc.property(fc.oneof(text, text.map(linesByExpression)), (given) => {
+        assert.strictEqual(isStrict(given), !/\0|\r(?!\n)|(?<!\r)\n/.test(given))
       }),
       RUNS,
     )

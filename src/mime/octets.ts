@@ -13,6 +13,7 @@ interface Passes {
   readonly hasNul: WebAssembly.Global
   readonly hasFrom: WebAssembly.Global
   inspect(from: number, to: number): void
+  isStrict(from: number, to: number): number
   copyLines(from: number, to: number, out: number): number
   quote(from: number, to: number, out: number): number
   relax(from: number, to: number, out: number): number
@@ -34,8 +35,8 @@ const PAGE = 64 * 1024
 const BLOCK = 16
 /** The most that a pass writes for an octet. */
 const GROWTH = 4
-/** Octets of a text for which the memory suffices that an instance begins with: 1 MB. */
-const MAX_SHARED = Math.floor((16 * PAGE - 3 * BLOCK) / (1 + GROWTH))
+/** Octets of a text for which the memory suffices that an instance begins with: 1.6 MB of 8 MB. */
+export const MAX_SHARED = Math.floor((128 * PAGE - 3 * BLOCK) / (1 + GROWTH))
 
 let compiled: WebAssembly.Module | null = null
 let shared: LoadedOctets | null = null
@@ -71,6 +72,11 @@ class LoadedOctets {
       hasNul: passes.hasNul.value === 1,
       hasFrom: passes.hasFrom.value === 1,
     }
+  }
+
+  /** Whether there is no NUL, and CR and LF occur only as CRLF. */
+  get isStrict(): boolean {
+    return this.#passes.isStrict(0, this.#length) === 1
   }
 
   /** With every CRLF, bare CR and bare LF as one CRLF. */

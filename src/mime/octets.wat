@@ -7,7 +7,7 @@
 ;;
 ;; After a change: node src/mime/generate-octets-module.ts
 (module
-  (memory (export "memory") 16)
+  (memory (export "memory") 128) ;; 8 MB
 
   ;; Results of `inspect`.
   (global $foreign (export "foreign") (mut i32) (i32.const 0))      ;; octets above 127
@@ -67,6 +67,29 @@
       (br $blocks)))
     (local.set $length (i32.sub (local.get $to) (local.get $line)))
     (if (i32.gt_s (local.get $length) (global.get $longest)) (then (global.set $longest (local.get $length)))))
+
+  ;; 1: there is no NUL, and CR and LF occur only as CRLF.
+  (func (export "isStrict") (param $at i32) (param $to i32) (result i32)
+    (local $block v128) (local $controls i32) (local $returns i32) (local $afterReturn i32)
+    ;; octets after the input are no line ends
+    (v128.store (local.get $to) (i8x16.splat (i32.const 32)))
+    (block $done (loop $blocks
+      (br_if $done (i32.ge_u (local.get $at) (local.get $to)))
+      (local.set $block (v128.load (local.get $at)))
+      (local.set $at (i32.add (local.get $at) (i32.const 16)))
+      (local.set $controls (call $below (local.get $block) (i8x16.splat (i32.const 14))))
+      (br_if $blocks (i32.eqz (i32.or (local.get $controls) (local.get $afterReturn))))
+      (if (call $below (local.get $block) (i8x16.splat (i32.const 1))) (then (return (i32.const 0))))
+      (local.set $returns (i8x16.bitmask (i8x16.eq (local.get $block) (i8x16.splat (i32.const 13)))))
+      ;; each LF stands behind a CR, of which the last may be in the block before
+      (if (i32.ne
+        (i8x16.bitmask (i8x16.eq (local.get $block) (i8x16.splat (i32.const 10))))
+        (i32.and (i32.const 0xffff) (i32.or
+          (i32.shl (local.get $returns) (i32.const 1))
+          (local.get $afterReturn)))) (then (return (i32.const 0))))
+      (local.set $afterReturn (i32.shr_u (local.get $returns) (i32.const 15)))
+      (br $blocks)))
+    (i32.eqz (local.get $afterReturn)))
 
   ;; Writes every CRLF, bare CR and bare LF as one CRLF. At most twice the input.
   (func (export "copyLines") (param $at i32) (param $to i32) (param $out i32) (result i32)

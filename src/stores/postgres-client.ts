@@ -11,7 +11,8 @@
 import { randomUUID } from 'node:crypto'
 import { Socket } from 'node:net'
 import { Client, escapeIdentifier, escapeLiteral, type ClientConfig } from 'pg'
-import { sendLargeParametersInParts } from './large-parameters.ts'
+import { receiveBinaryResults } from './binary-results.ts'
+import { replaceBind } from './bind-message.ts'
 import type { ClockSample } from './server-clock.ts'
 import { sql } from './sql.ts'
 import { UnsuitableStoreError } from './store-errors.ts'
@@ -42,7 +43,7 @@ export class PostgresClient extends Client {
     super({ ...config, stream: () => socket })
     this.#config = config
     this.#socket = socket
-    sendLargeParametersInParts(this)
+    replaceBind(this, receiveBinaryResults(this))
     // A lost connection rejects its statements. It may report the loss again after its release, when nothing else
     // listens, and an unhandled 'error' event ends the process.
     this.on('error', () => undefined)

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { PassThrough } from 'node:stream'
 import { Connection } from 'pg'
 import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
-import { bindMessage } from './large-parameters.ts'
+import { bindMessage } from './bind-message.ts'
 import { PostgresClient } from './postgres-client.ts'
 
 /** The octets that pg sends. */

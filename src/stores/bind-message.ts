@@ -1,18 +1,22 @@
 /**
- * Sends statements with large binary parameters to PostgreSQL without copying these. pg builds the whole Bind message
- * in one buffer, which copies a parameter twice and allocates half of its size in addition: for a message of 35 MB that
- * blocked the event loop for 50 ms. Here the parts of the message are written one after the other. The caller must not
- * change a parameter before its statement has ended. If the connection is lost between two parts, the server discards
- * the incomplete message.
+ * Writes the Bind messages that pg cannot: with large parameters, and with a format for each result column.
+ *
+ * pg builds the whole message in one buffer, which copies a parameter twice and allocates half of its size in addition:
+ * for a message of 35 MB that blocked the event loop for 50 ms. Here the parts of the message are written one after the
+ * other. The caller must not change a parameter before its statement has ended. If the connection is lost between two
+ * parts, the server discards the incomplete message.
  *
  * The format is that of Bind (PostgreSQL manual, "Message Formats").
  */
 import type { Client } from 'pg'
+import type { ResultFormats } from './binary-results.ts'
 
 interface BindOptions {
   readonly portal?: string
   readonly statement?: string
   readonly binary?: boolean
+  /** Of each result column, instead of `binary`. */
+  readonly resultFormats?: readonly number[] | undefined
   readonly values?: readonly unknown[]
   /** Makes text of a value, or leaves it null or a buffer. */
   readonly valueMapper?: (value: unknown) => unknown
@@ -31,17 +35,19 @@ const TEXT = 0
 const BINARY = 1
 const NULL_LENGTH = -1
 
-/** From now on `client` does not copy large binary parameters. */
-export function sendLargeParametersInParts(client: Client): void {
+/** From now on `client` does not copy large binary parameters, and asks for results in the given formats. */
+export function replaceBind(client: Client, formats: ResultFormats): void {
   const connection = (client as unknown as { readonly connection: BindConnection }).connection
   const bindWhole = connection.bind.bind(connection)
   connection.bind = (options) => {
-    if (options.values?.some(isLarge) !== true) return bindWhole(options)
-    const parts = bindMessage(options)
+    const resultFormats = formats.forStatement(options.statement ?? '')
+    const hasLarge = options.values?.some(isLarge) === true
+    if (!hasLarge && resultFormats === undefined) return bindWhole(options)
+    const parts = bindMessage({ ...options, resultFormats })
     const { stream } = connection
     if (!stream.writable) return
     stream.cork()
-    for (const part of parts) stream.write(part)
+    for (const part of hasLarge ? parts : [Buffer.concat(parts)]) stream.write(part)
     stream.uncork()
   }
 }
@@ -51,7 +57,9 @@ function isLarge(value: unknown): boolean {
 }
 
 /** The message in parts; a binary parameter is a part. */
-export function bindMessage({ portal = '', statement = '', binary, values = [], valueMapper }: BindOptions): Buffer[] {
+export function bindMessage(options: BindOptions): Buffer[] {
+  const { portal = '', statement = '', binary, values = [], valueMapper } = options
+  const { resultFormats = [binary === true ? BINARY : TEXT] } = options
   const parameters = values.map((value) => encode(valueMapper === undefined ? value : valueMapper(value)))
   const formats = parameters.map((value) => int16(value?.format ?? TEXT))
   const body = [
@@ -62,8 +70,8 @@ export function bindMessage({ portal = '', statement = '', binary, values = [], 
     ...parameters.flatMap((value) =>
       value === null ? [int32(NULL_LENGTH)] : [int32(value.bytes.length), value.bytes],
     ),
-    int16(1),
-    int16(binary === true ? BINARY : TEXT),
+    int16(resultFormats.length),
+    ...resultFormats.map(int16),
   ]
   const length = body.reduce((sum, part) => sum + part.length, 4)
   return [Buffer.from(BIND), int32(length), ...body]
