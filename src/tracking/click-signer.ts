@@ -3,7 +3,7 @@
  * this plain data may be passed to threads that render customer templates and have no other secret. The MAC in a token
  * covers the URL: a redirect leads only to a URL that was in that message for that recipient.
  */
-import { createHmac } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 
 export interface ClickLinkSigner {
   /** Scheme and host of the links, without a trailing slash. */
@@ -17,12 +17,16 @@ export interface ClickLinkSigner {
 
 const CLICK_MAC_BYTES = 12
 
-/** `url` is http or https and absolute. */
-export function signClickLink({ base, mail, key }: Omit<ClickLinkSigner, 'hostedBase'>, url: string): string {
-  const token = Buffer.concat([Buffer.from(mail, 'latin1'), clickDigest(Buffer.from(key, 'latin1'), url)])
-  return `${base}/c/${token.toString('base64url')}/${Buffer.from(url).toString('base64url')}`
+/** Signs one link after another. Reading the key costs five times as much as a signature, so it is read once. */
+export function clickLinksOf({ base, mail, key }: Omit<ClickLinkSigner, 'hostedBase'>): (url: string) => string {
+  const [mailOctets, secret] = [Buffer.from(mail, 'latin1'), createSecretKey(key, 'latin1')]
+  /** `url` is http or https and absolute. */
+  return (url) => {
+    const token = Buffer.concat([mailOctets, clickDigest(secret, url)])
+    return `${base}/c/${token.toString('base64url')}/${Buffer.from(url).toString('base64url')}`
+  }
 }
 
-export function clickDigest(key: Buffer, url: string): Buffer {
+export function clickDigest(key: Buffer | KeyObject, url: string): Buffer {
   return createHmac('sha256', key).update(url).digest().subarray(0, CLICK_MAC_BYTES)
 }

@@ -6,7 +6,7 @@
 import type { Config } from '#config/load.ts'
 import type { Encryption } from '#src/crypto/encryption.ts'
 import { createAddressTokens, type AddressRef } from './address-token.ts'
-import { signClickLink, type ClickLinkSigner } from './click-signer.ts'
+import { clickLinksOf, type ClickLinkSigner } from './click-signer.ts'
 import { createTrackingTokens, type ListRef } from './tokens.ts'
 
 export interface MailRef extends ListRef {
@@ -79,7 +79,7 @@ export function createLinks({
   }
   return {
     open: (ref) => `${ref.base}/o/${tokens.hit('open', ref)}`,
-    click: (ref, url) => signClickLink(clickSigner(ref), url),
+    click: (ref, url) => clickLinksOf(clickSigner(ref))(url),
     clickSigner,
     unsubscribe,
     preferences: (ref) => `${ref.base}/p/${listToken(ref)}`,

@@ -1,6 +1,6 @@
 /** What to track in one message for one recipient. Plain data, so it can be passed to a render thread. */
 import { isOurLink } from './links.ts'
-import { signClickLink, type ClickLinkSigner } from './click-signer.ts'
+import { clickLinksOf, type ClickLinkSigner } from './click-signer.ts'
 import type { TrackingMarkup } from './html-tracking.ts'
 
 export interface TrackingPlan {
@@ -12,15 +12,13 @@ export interface TrackingPlan {
   readonly clickSigner: ClickLinkSigner | null
 }
 
-/** Mailstead's own links are never wrapped. */
 export function trackingEditsOf({ pixel, isPixelOptional = false, clickSigner }: TrackingPlan): TrackingMarkup {
-  return {
-    pixel,
-    isPixelOptional,
-    link:
-      clickSigner === null
-        ? null
-        : (url) =>
-            isOurLink([clickSigner.base, clickSigner.hostedBase], url) ? null : signClickLink(clickSigner, url),
-  }
+  return { pixel, isPixelOptional, link: clickSigner === null ? null : wrapLinks(clickSigner) }
+}
+
+/** Mailstead's own links are never wrapped. */
+function wrapLinks(clickSigner: ClickLinkSigner): (url: string) => string | null {
+  const bases = [clickSigner.base, clickSigner.hostedBase]
+  const wrap = clickLinksOf(clickSigner)
+  return (url) => (isOurLink(bases, url) ? null : wrap(url))
 }
