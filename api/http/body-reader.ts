@@ -45,7 +45,7 @@ export interface BodyOptions {
 const OVERHEAD_BYTES = 1024 * 1024
 /** Smaller bodies do not count towards the budget and are parsed in the event loop, which takes at most 2 or 3 ms. */
 const LARGE_BYTES = 256 * 1024
-/** JSON of up to this size takes no longer if it has hardly any escapes: most of it is a file in base64. */
+/** JSON of up to this size takes 2 ms, too, if it has hardly any escapes: most of it is a file in base64. */
 const MAX_PLAIN_BYTES = 1024 * 1024
 const MANY_ESCAPES = 2000
 /** The same for values: a schema checks each, so a small body of very many takes longer than a large text. */

@@ -193,8 +193,8 @@ function safeContent(file: DraftAttachment): Pick<File, 'contentType' | 'content
     return { contentType: `${contentType.replace(/[\s;]+$/, '')}; charset=utf-8`, content, isUnencoded: false }
   if (!MESSAGE_TYPE.test(contentType)) return { contentType, content, isUnencoded: false }
   const octets = loadOctets(content)
-  const { foreign, longest, hasNul } = octets.traits()
-  const mayTravel = foreign === 0 && !hasNul && longest <= MAX_LINE
+  const { nonAscii, longest, hasNul } = octets.traits()
+  const mayTravel = nonAscii === 0 && !hasNul && longest <= MAX_LINE
   return mayTravel
     ? { contentType, content: Buffer.from(octets.lines()), isUnencoded: true }
     : { contentType: UNKNOWN_TYPE, content, isUnencoded: false }

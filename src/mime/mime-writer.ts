@@ -76,30 +76,24 @@ function single(part: MimeContent): MimeContent {
 
 function alternative(text: MimeContent, html: MimeContent, hex: string): MimeContent {
   const boundary = `=_${boundaryRoot(hex, [text.body, html.body])}`
-  const head = ({ fields }: MimeContent): string => `--${boundary}\r\n${fields.map(({ line }) => line).join('')}\r\n`
-  const octets = [head(text), text.body, `\r\n${head(html)}`, html.body, `\r\n--${boundary}--\r\n`]
+  const parts = [text, html].flatMap(({ fields, body }) => [
+    Buffer.from(`--${boundary}\r\n${fields.map(({ line }) => line).join('')}\r\n`, 'latin1'),
+    body,
+    CRLF,
+  ])
   // with the boundary the line would be too long, so it is folded before it
   const type = { name: 'content-type', line: `Content-Type: multipart/alternative;\r\n boundary="${boundary}"\r\n` }
-  return { fields: [type], body: joinOctets(octets) }
-}
-
-/** Octets, and texts with one character per octet. */
-function joinOctets(pieces: readonly (string | Buffer)[]): Buffer {
-  const joined = Buffer.allocUnsafe(pieces.reduce((length, piece) => length + piece.length, 0))
-  let at = 0
-  for (const piece of pieces)
-    at += typeof piece === 'string' ? joined.write(piece, at, 'latin1') : piece.copy(joined, at)
-  return joined
+  return { fields: [type], body: Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]) }
 }
 
 function encode(text: string): Encoded {
   const octets = loadOctets(text)
-  const { foreign, longest, hasNul, hasFrom } = octets.traits()
+  const { nonAscii, longest, hasNul, hasFrom } = octets.traits()
   // RFC 2045 §2.7, and nothing that mail servers are known to change ("From " gets a ">" in mailbox files)
-  const isSevenBit = foreign === 0 && !hasNul && !hasFrom && longest <= MAX_LINE
+  const isSevenBit = nonAscii === 0 && !hasNul && !hasFrom && longest <= MAX_LINE
   if (isSevenBit) return { encoding: '7bit', body: Buffer.from(octets.lines()) }
-  const isMostlyForeign = foreign * 2 > Buffer.byteLength(text)
-  if (isMostlyForeign) return { encoding: 'base64', body: wrapBase64(octets.lines()) }
+  const isMostlyNonAscii = nonAscii * 2 > Buffer.byteLength(text)
+  if (isMostlyNonAscii) return { encoding: 'base64', body: wrapBase64(octets.lines()) }
   return { encoding: 'quoted-printable', body: Buffer.from(octets.quoted()) }
 }
 

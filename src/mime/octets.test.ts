@@ -21,7 +21,7 @@ const relaxedByExpression = (octets: string): string =>
 const traitsByExpression = (text: string): TextTraits => {
   const lines = text.split(/\r\n?|\n/).map((line) => Buffer.from(line))
   return {
-    foreign: Buffer.from(text).filter((octet) => octet > 127).length,
+    nonAscii: Buffer.from(text).filter((octet) => octet > 127).length,
     longest: lines.reduce((longest, { length }) => Math.max(longest, length), 0),
     hasNul: text.includes('\0'),
     hasFrom: lines.some((line) => line.toString('latin1').startsWith('From ')),
@@ -83,7 +83,7 @@ describe('the module of passes', () => {
       assert.deepEqual(loadOctets(given).traits(), traitsByExpression(given))
     }
     loadOctets('From here\nFrom here\0ü')
-    assert.deepEqual(loadOctets('a').traits(), { foreign: 0, longest: 1, hasNul: false, hasFrom: false })
+    assert.deepEqual(loadOctets('a').traits(), { nonAscii: 0, longest: 1, hasNul: false, hasFrom: false })
     assert.strictEqual(loadOctets('').traits().hasFrom, false)
   })
 })

@@ -8,7 +8,7 @@ import { OCTETS_MODULE } from './octets-module.ts'
 
 interface Passes {
   readonly memory: WebAssembly.Memory
-  readonly foreign: WebAssembly.Global
+  readonly nonAscii: WebAssembly.Global
   readonly longest: WebAssembly.Global
   readonly hasNul: WebAssembly.Global
   readonly hasFrom: WebAssembly.Global
@@ -22,7 +22,7 @@ interface Passes {
 /** What decides about the transfer encoding of a text. */
 export interface TextTraits {
   /** Octets beyond ASCII. */
-  readonly foreign: number
+  readonly nonAscii: number
   /** Octets of the longest line, without its end. */
   readonly longest: number
   readonly hasNul: boolean
@@ -67,7 +67,7 @@ class LoadedOctets {
     const passes = this.#passes
     passes.inspect(0, this.#length)
     return {
-      foreign: passes.foreign.value,
+      nonAscii: passes.nonAscii.value,
       longest: passes.longest.value,
       hasNul: passes.hasNul.value === 1,
       hasFrom: passes.hasFrom.value === 1,

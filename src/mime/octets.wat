@@ -10,7 +10,7 @@
   (memory (export "memory") 128) ;; 8 MB
 
   ;; Results of `inspect`.
-  (global $foreign (export "foreign") (mut i32) (i32.const 0))      ;; octets above 127
+  (global $nonAscii (export "nonAscii") (mut i32) (i32.const 0))      ;; octets above 127
   (global $longest (export "longest") (mut i32) (i32.const 0))      ;; octets of the longest line, without its end
   (global $hasNul (export "hasNul") (mut i32) (i32.const 0))        ;; 1: there is a NUL
   (global $hasFrom (export "hasFrom") (mut i32) (i32.const 0))      ;; 1: a line begins with "From "
@@ -37,7 +37,7 @@
   ;; Counts what decides about the transfer encoding. CR, LF and CRLF end a line.
   (func (export "inspect") (param $from i32) (param $to i32)
     (local $at i32) (local $line i32) (local $block v128) (local $ends i32) (local $end i32) (local $length i32)
-    (global.set $foreign (i32.const 0))
+    (global.set $nonAscii (i32.const 0))
     (global.set $longest (i32.const 0))
     (global.set $hasNul (i32.const 0))
     (global.set $hasFrom (call $isFrom (local.get $from) (local.get $to)))
@@ -48,7 +48,7 @@
     (block $done (loop $blocks
       (br_if $done (i32.ge_u (local.get $at) (local.get $to)))
       (local.set $block (v128.load (local.get $at)))
-      (global.set $foreign (i32.add (global.get $foreign) (i32.popcnt (i8x16.bitmask (local.get $block)))))
+      (global.set $nonAscii (i32.add (global.get $nonAscii) (i32.popcnt (i8x16.bitmask (local.get $block)))))
       (if (call $below (local.get $block) (i8x16.splat (i32.const 14))) (then
         (if (call $below (local.get $block) (i8x16.splat (i32.const 1))) (then (global.set $hasNul (i32.const 1))))
         (local.set $ends (i8x16.bitmask (v128.or
