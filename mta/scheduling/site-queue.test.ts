@@ -59,4 +59,13 @@ describe('site queue', () => {
     site.dropUnused(1)
     assert.deepEqual([...site.sourceQueues.keys()], ['b'])
   })
+  it('drops no source queue during a claim, which may be about to add mail to an empty one', () => {
+    const site = siteWith('a', 'b')
+    site.isClaiming = true
+    site.dropUnused(1)
+    assert.deepEqual([...site.sourceQueues.keys()], ['a', 'b'])
+    site.isClaiming = false
+    site.dropUnused(1)
+    assert.deepEqual([...site.sourceQueues.keys()], ['b'])
+  })
 })

@@ -128,8 +128,11 @@ export class SiteQueue implements ReadyHints {
 
   /**
    * Drops source queues that were not used since `sinceMs`, except the last one and those that the receiver suspended.
+   * Drops none during a claim: it waits for shares between finding a queue and adding mail to it, and nothing would
+   * ever start the mail of a dropped queue.
    */
   dropUnused(sinceMs: number): void {
+    if (this.isClaiming) return
     for (const [source, queue] of this.sourceQueues) {
       if (this.sourceQueues.size === 1 || !queue.isIdle || queue.throttle.isSuspended || queue.usedAtMs >= sinceMs)
         continue
