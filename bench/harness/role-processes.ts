@@ -24,6 +24,7 @@ const ARGS: Readonly<Record<ProcessName, readonly string[]>> = {
 /** As in bin/mailstead. */
 const YOUNG_MB: Readonly<Partial<Record<ProcessName, number>>> = { api: 16 }
 const DEFAULT_YOUNG_MB = 8
+const POOL_SIZE = { UV_THREADPOOL_SIZE: '2' }
 const ENVIRONMENT = { MALLOC_ARENA_MAX: '2', NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node') }
 
 /** Built once for the whole run. */
@@ -56,7 +57,7 @@ export async function startProcesses(
           ...args,
         ],
         cwd: ROOT,
-        env: { ...ENVIRONMENT, ...envOf(name) },
+        env: { ...ENVIRONMENT, ...(ARGS[name][0] === 'mta' ? POOL_SIZE : {}), ...envOf(name) },
       })
       running.set(title, started)
       if (name === 'api') await waitUntil('the API being ready', () => isReady(port), started)

@@ -6,6 +6,7 @@
 import { parseArgs } from 'node:util'
 import { main, ROLE_NAMES } from '#mta/main.ts'
 import { KEY_ROLES, type KeyRole } from '#src/crypto/purposes.ts'
+import { lowerPoolPriority } from '#bin/service/thread-pool.ts'
 import { runRoles } from './restricted-role.ts'
 import { meantText } from '#src/platform/choice-text.ts'
 
@@ -18,6 +19,7 @@ export async function run(args: string[]): Promise<number> {
     return 2
   }
   const { roles, anyPort, number } = options
+  if (roles.includes(DEFAULT_ROLE)) await lowerPoolPriority()
   return runRoles(processName(roles, number), roles, ({ config, stop, onOpened }) =>
     main(config, roles, { stop, anyPort, onOpened }),
   )

@@ -33,6 +33,8 @@ export interface RoleProcess {
   readonly keysFor: readonly KeyRole[]
   /** Options of Node, in addition to those of the supervisor. */
   readonly nodeArgs?: readonly string[]
+  /** Settings of Node that the environment of the supervisor may override. */
+  readonly env?: Readonly<Record<string, string>>
   /** Starts before the other roles, which get the settings that it announces. So does this role if it is restarted. */
   readonly isFirst?: boolean
   /** Arguments of the first start only. */
@@ -75,6 +77,9 @@ export function countOutboundProcesses(cores = availableParallelism()): number {
   return Math.min(MAX_OUTBOUND, Math.max(1, Math.floor(cores / 2)))
 }
 
+/** As in bin/mailstead. */
+const POOL_SIZE = { UV_THREADPOOL_SIZE: '2' }
+
 /** What decides on the processes. */
 export type RoleSettings = Pick<Config, 'isSandbox' | 'outboundProcesses' | 'isCompact'>
 
@@ -105,14 +110,14 @@ export function listRoles(
 
 /** The first one has the name that it has alone. */
 function outboundProcess(number: number, isSmall: boolean): RoleProcess {
-  const { args, keysFor } = isSmall && number === 1 ? mtaWith('outbound', 'submission') : mtaWith('outbound')
+  const role = isSmall && number === 1 ? mtaWith('outbound', 'submission') : mtaWith('outbound')
   return number === 1
-    ? { name: 'mta', args, keysFor }
-    : { name: `mta-${number}`, args: [...args, '--number', String(number)], keysFor }
+    ? { name: 'mta', ...role }
+    : { ...role, name: `mta-${number}`, args: [...role.args, '--number', String(number)] }
 }
 
-function mtaWith(...roles: KeyRole[]): Pick<RoleProcess, 'args' | 'keysFor'> {
-  return { args: ['mta', '--roles', roles.join(',')], keysFor: roles }
+function mtaWith(...roles: KeyRole[]): Pick<RoleProcess, 'args' | 'keysFor' | 'env'> {
+  return { args: ['mta', '--roles', roles.join(',')], keysFor: roles, env: POOL_SIZE }
 }
 
 /** Starts all roles and waits until they are ready. @throws UserError if one exits before; then all are stopped. */
@@ -181,7 +186,7 @@ async function startRole(role: RoleProcess, environment: RoleEnvironment): Promi
   const child = spawn(file, args, {
     detached: true,
     cwd,
-    env: { ...env, [KEYS_DESCRIPTOR]: String(KEYS_FD) },
+    env: { ...role.env, ...env, [KEYS_DESCRIPTOR]: String(KEYS_FD) },
     stdio: ['ignore', log.fd, log.fd, 'ipc', 'pipe'],
   })
   passKeys(child, keysOf(role.keysFor))

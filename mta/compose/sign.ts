@@ -2,27 +2,19 @@
  * Signs a composed message with DKIM (RFC 6376; RFC 8463 for Ed25519) and joins it in one piece: signatures, header and
  * body. The signatures cover its digest (digest.ts).
  *
- * relaxed/relaxed, no expiry (no x=): a message that waited a week must still verify. Private keys are read once and
- * cached as key objects; signing itself runs off the main thread.
+ * relaxed/relaxed, no expiry (no x=): a message that waited a week must still verify. Signing itself runs off the main
+ * thread.
  */
-import { createPrivateKey, hash, sign as signOctets } from 'node:crypto'
+import { hash, sign as signOctets } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
 import { createSemaphore } from '#src/concurrency/semaphore.ts'
 import { canonicalField, digestOf, type DkimDigest } from './digest.ts'
 import type { Composed } from '#src/mime/draft.ts'
+import { type DkimKey, KeyObjects } from './key-objects.ts'
 import type { RenderedMessage } from './render-thread-job.ts'
 
-export interface DkimKey {
-  /** Unique for ever: the cache stores the key object under it. */
-  readonly keyId: string
-  /** The d= tag: lower case, A-labels. */
-  readonly domain: string
-  readonly selector: string
-  readonly algorithm: 'rsa-sha256' | 'ed25519-sha256'
-  /** PKCS#8 as DER or PEM, or a function that decrypts it, called only when the key is not cached. */
-  readonly privateKey: string | Buffer | (() => string | Buffer)
-}
+export type { DkimKey } from './key-objects.ts'
 
 /** A message to sign. One that another thread rendered has its digest already. */
 export type Signable = Pick<Composed, 'head' | 'body' | 'fields'> | Pick<RenderedMessage, 'head' | 'body' | 'digest'>
@@ -32,10 +24,10 @@ type Signer = (message: Signable, keys: readonly DkimKey[], at?: Date) => Promis
 const LINE = 76
 const MAX_CACHED_KEYS = 2000
 /**
- * Concurrent signatures, for four threads. More would only need more key objects: reading one costs a tenth of a
- * signature.
+ * Concurrent signatures. The two threads take a new one only when the event loop has come round, so a few for each are
+ * not enough: with 8, messages waited here while the cores were idle for a fifth of the time.
  */
-const MAX_CONCURRENT = 8
+const MAX_CONCURRENT = 32
 const signOffThread = promisify(signOctets)
 
 /** A signer with its own cache of at most `capacity` keys (an RSA key object needs about 5 KB). */
@@ -48,12 +40,9 @@ export function createSigner(capacity = MAX_CACHED_KEYS): Signer {
 type DataSigner = (key: DkimKey, data: Buffer) => Promise<Buffer>
 
 function createDataSigner(capacity: number): DataSigner {
-  const rings = new Map<string, KeyRing>()
+  const keys = new KeyObjects(capacity)
   const limited = createSemaphore(MAX_CONCURRENT)
-  return (key, data) => {
-    const ring = ringOf(rings, capacity, key)
-    return limited(() => signWithOwnKeyObject(ring, data))
-  }
+  return (key, data) => limited(() => keys.use(key, (object, isRsa) => signWith(object, isRsa, data)))
 }
 
 function createMessageSigner(signWithKey: DataSigner): Signer {
@@ -97,63 +86,6 @@ export function assemble(signatures: string, { head, body }: Pick<Signable, 'hea
  */
 function signWith(key: KeyObject, isRsa: boolean, data: Buffer): Promise<Buffer> {
   return isRsa ? signOffThread('sha256', data, key) : signOffThread(null, hash('sha256', data, 'buffer'), key)
-}
-
-/**
- * One key as several key objects. OpenSSL signs under a lock of the key object, which the main thread also acquires
- * when it starts a signature: with one object all signatures wait for each other, and the event loop with them. So
- * each concurrent signature has its own object.
- */
-interface KeyRing {
-  /** Reading it from the key object costs a lock each time. */
-  readonly isRsa: boolean
-  readonly idle: KeyObject[]
-  readonly another: () => KeyObject
-}
-
-async function signWithOwnKeyObject(ring: KeyRing, data: Buffer): Promise<Buffer> {
-  const key = ring.idle.pop() ?? ring.another()
-  try {
-    return await signWith(key, ring.isRsa, data)
-  } finally {
-    ring.idle.push(key)
-  }
-}
-
-/** The key objects of a key. Evicts the least recently used key for a new one. */
-function ringOf(rings: Map<string, KeyRing>, capacity: number, key: DkimKey): KeyRing {
-  const known = rings.get(key.keyId)
-  if (known !== undefined) {
-    rings.delete(key.keyId)
-    rings.set(key.keyId, known)
-    return known
-  }
-  const first = readKey(key)
-  const material = first.export({ type: 'pkcs8', format: 'der' })
-  const ring: KeyRing = {
-    isRsa: first.asymmetricKeyType === 'rsa',
-    idle: [first],
-    another: () => createPrivateKey({ key: material, format: 'der', type: 'pkcs8' }),
-  }
-  rings.set(key.keyId, ring)
-  const [oldest] = rings.keys()
-  if (rings.size > capacity && oldest !== undefined) rings.delete(oldest)
-  return ring
-}
-
-function readKey({ keyId, selector, domain, algorithm, privateKey }: DkimKey): KeyObject {
-  const name = `DKIM key ${keyId} (${selector}._domainkey.${domain})`
-  const material = typeof privateKey === 'function' ? privateKey() : privateKey
-  const isDer = typeof material !== 'string' && material[0] === 0x30 // an ASN.1 SEQUENCE, where PEM has a dash
-  let key: KeyObject
-  try {
-    key = createPrivateKey(isDer ? { key: material, format: 'der', type: 'pkcs8' } : material)
-  } catch (cause) {
-    throw new Error(`${name} cannot be read`, { cause })
-  }
-  if (key.asymmetricKeyType !== algorithm.slice(0, algorithm.indexOf('-')))
-    throw new Error(`${name} is not for ${algorithm}`)
-  return key
 }
 
 /** The field up to and including `b=`, which must come last (§3.7: hashed with an empty b=). */
