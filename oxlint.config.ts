@@ -37,6 +37,7 @@ export default defineConfig({
     'dist',
     'clients/typescript/mailstead.ts',
     'dashboard/src/api/endpoints.ts',
+    'dashboard/src/ui/icons.tsx',
   ],
   rules: {
     'import/no-cycle': 'error',

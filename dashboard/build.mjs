@@ -5,7 +5,7 @@
  * and of two at the same time the last one wins. A tree without Vite (a package) contains the built files already.
  *
  * `packages.json` lists the packages whose code is in the files, by their path in package-lock.json, for the components
- * of a release; `licences.txt` has their licences, which must accompany the code.
+ * of a release; `licences.txt` has their licences, which must accompany the code, and that of the icons.
  */
 import { createHash } from 'node:crypto'
 import { chmodSync, globSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -60,7 +60,7 @@ function writePackages(out, output) {
   }
   const paths = [...packages].toSorted()
   writeFileSync(join(out, 'packages.json'), `${JSON.stringify(paths, null, 2)}\n`)
-  writeFileSync(join(out, 'licences.txt'), paths.map(readLicence).join('\n'))
+  writeFileSync(join(out, 'licences.txt'), [...paths.map(readLicence), iconLicence()].join('\n'))
 }
 
 function readLicence(path) {
@@ -68,7 +68,16 @@ function readLicence(path) {
   const { name, version, license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const texts = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file))
   const text = texts.map((file) => readFileSync(join(folder, file), 'utf8').trim()).join('\n\n')
-  return `${name} ${version} (${license})\n\n${text}\n\n${'-'.repeat(80)}\n`
+  return formatLicence(`${name} ${version} (${license})`, text)
+}
+
+/** The icons are in the sources (generate-icons.ts). */
+function iconLicence() {
+  return formatLicence('Lucide (ISC)', readFileSync(join(FOLDER, 'src/ui/icons-licence.txt'), 'utf8').trim())
+}
+
+function formatLicence(title, text) {
+  return `${title}\n\n${text}\n\n${'-'.repeat(80)}\n`
 }
 
 function digestSources() {

@@ -9,7 +9,7 @@ import { listImports, listSourceFiles, ROOT } from './source-imports.ts'
 
 const WIDTH = 120
 /** The client is generated from the OpenAPI document. */
-const GENERATED = ['clients/typescript/mailstead.ts', 'dashboard/src/api/endpoints.ts']
+const GENERATED = ['clients/typescript/mailstead.ts', 'dashboard/src/api/endpoints.ts', 'dashboard/src/ui/icons.tsx']
 /** Mail and replies as they are, for the page of the components. */
 const SAMPLES = 'dashboard/src/ui/gallery/gallery-data.ts'
 /** Words that once stood for many types and said nothing of any. */

@@ -1,5 +1,5 @@
 /** How a person signs in: profile, password, second factors, passkeys and sessions. It belongs to no workspace. */
-import { ArrowLeft, LogOut } from 'lucide-react'
+import { ArrowLeft, LogOut } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { deleteMe } from '#dashboard/src/api/endpoints.ts'
 import { useAction } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** What the person signs in with: authenticator app, recovery codes, passkeys, connected providers. */
-import { KeyRound, Smartphone } from 'lucide-react'
+import { KeyRound, Smartphone } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import {
   listLoginMethods,

@@ -1,4 +1,4 @@
-import { Check, X } from 'lucide-react'
+import { Check, X } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import type { AccountTest } from '#dashboard/src/api/endpoints.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'

@@ -1,5 +1,5 @@
 /** The connected accounts of the workspace. An account opens in a drawer. */
-import { Mail, Plug, Server } from 'lucide-react'
+import { Mail, Plug, Server } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { listAccounts, type Account } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

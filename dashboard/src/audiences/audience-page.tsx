@@ -1,5 +1,5 @@
 import { useParams } from '@tanstack/react-router'
-import { Download, Plus, Upload, UserRound } from 'lucide-react'
+import { Download, Plus, Upload, UserRound } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { exportContacts, getAudience, type Audience } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

@@ -1,4 +1,4 @@
-import { Plus, Users } from 'lucide-react'
+import { Plus, Users } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { getAudiences, type Audience } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

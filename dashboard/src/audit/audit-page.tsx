@@ -1,5 +1,5 @@
 /** The audit log of the workspace. A row opens what was there before and after. */
-import { ScrollText } from 'lucide-react'
+import { ScrollText } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { listAuditLog, type AuditEntry } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** A plus that adds a step at one place of the flow, by click or keyboard. */
-import { Plus } from 'lucide-react'
+import { Plus } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { IconButton } from '#dashboard/src/ui/icon-button.tsx'

@@ -1,6 +1,6 @@
 /** Activates, pauses and ends an automation, tries it, and makes a new webhook secret. */
 import { useNavigate } from '@tanstack/react-router'
-import { Archive, FlaskConical, KeyRound, MoreHorizontal, Pause, Play, Trash2 } from 'lucide-react'
+import { Archive, Ellipsis, FlaskConical, KeyRound, Pause, Play, Trash2 } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { deleteAutomation, rotateAutomationWebhookSecret } from '#dashboard/src/api/endpoints.ts'
 import { useAction } from '#dashboard/src/api/queries.ts'
@@ -73,7 +73,7 @@ export function AutomationActions({ automation, flow }: AutomationActionsProps):
       )}
       {shown.length > 0 && (
         <Menu
-          trigger={<IconButton icon={MoreHorizontal} label={automations.more} variant="secondary" />}
+          trigger={<IconButton icon={Ellipsis} label={automations.more} variant="secondary" />}
           groups={[{ items: shown }]}
         />
       )}

@@ -1,5 +1,5 @@
 /** The requests of webhook steps, with the responses. */
-import { Webhook } from 'lucide-react'
+import { Webhook } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { getAutomationCalls, type GetAutomationCallsAnswer } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** Who is or was in an automation, with the next step; a contact opens its path on the canvas. */
-import { UserPlus, Users } from 'lucide-react'
+import { UserPlus, Users } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import type { ApiError } from '#dashboard/src/api/endpoint.ts'
 import {

@@ -1,6 +1,6 @@
 /** The automations of the workspace, with how many contacts are in each. */
 import { useNavigate } from '@tanstack/react-router'
-import { Plus, Workflow } from 'lucide-react'
+import { Plus, Workflow } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import type { ApiError } from '#dashboard/src/api/endpoint.ts'
 import { createAutomation, getAutomations, type GetAutomationsAnswer } from '#dashboard/src/api/endpoints.ts'

@@ -2,7 +2,7 @@
 import '@xyflow/react/dist/base.css'
 import './flow-canvas.css'
 import { Controls, Handle, Position, ReactFlow, type Edge, type Node, type NodeProps } from '@xyflow/react'
-import { CircleCheck, Zap } from 'lucide-react'
+import { CircleCheck, Zap } from '#dashboard/src/ui/icons.tsx'
 import { useMemo, type ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { cx } from '#dashboard/src/ui/class-names.ts'

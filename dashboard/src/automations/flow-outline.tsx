@@ -1,5 +1,5 @@
 /** The same flow as a nested list: for keyboards, screen readers and phones. */
-import { ArrowDown, ArrowUp, Zap } from 'lucide-react'
+import { ArrowDown, ArrowUp, Zap } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { IconButton } from '#dashboard/src/ui/icon-button.tsx'

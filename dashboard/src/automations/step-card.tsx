@@ -1,5 +1,6 @@
 /** A step as a button: what it does, how many contacts passed it, and what is wrong with it. */
-import { TriangleAlert, type LucideIcon } from 'lucide-react'
+import type { IconComponent } from '#dashboard/src/ui/icon.tsx'
+import { TriangleAlert } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { cx } from '#dashboard/src/ui/class-names.ts'
@@ -12,7 +13,7 @@ import { summaryOf } from './step-summary.ts'
 interface StepCardProps {
   readonly id: string
   readonly step?: FlowStep
-  readonly icon?: LucideIcon
+  readonly icon?: IconComponent
   readonly title?: string
   readonly summary?: string
 }

@@ -1,3 +1,4 @@
+import type { IconComponent } from '#dashboard/src/ui/icon.tsx'
 import {
   Clock,
   GitFork,
@@ -9,11 +10,10 @@ import {
   UserMinus,
   UserPlus,
   Webhook,
-  type LucideIcon,
-} from 'lucide-react'
+} from '#dashboard/src/ui/icons.tsx'
 import type { StepType } from './flow-document.ts'
 
-export const STEP_ICONS: Readonly<Record<StepType, LucideIcon>> = {
+export const STEP_ICONS: Readonly<Record<StepType, IconComponent>> = {
   send_email: Mail,
   delay: Clock,
   condition: GitFork,

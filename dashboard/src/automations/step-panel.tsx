@@ -1,5 +1,5 @@
 /** The properties of the selected step, or of the trigger. */
-import { Trash2 } from 'lucide-react'
+import { Trash2 } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'

@@ -1,6 +1,6 @@
 /** What one can do with a campaign in its present state; what cannot be undone asks first. */
 import { useNavigate } from '@tanstack/react-router'
-import { MoreHorizontal, Pause, Pencil, Play, Repeat, Reply, Send, Trash2, Undo2, XCircle } from 'lucide-react'
+import { CircleX, Ellipsis, Pause, Pencil, Play, Repeat, Reply, Send, Trash2, Undo2 } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { deleteCampaign, pauseCampaign, recallCampaign, resumeCampaign } from '#dashboard/src/api/endpoints.ts'
 import { useAction } from '#dashboard/src/api/queries.ts'
@@ -35,7 +35,7 @@ export function CampaignActions({ campaign }: { readonly campaign: Campaign }): 
     { action: 'retry', label: campaigns.retry, icon: Repeat, onSelect: () => setDialog('retry') },
     { action: 'follow-up', label: campaigns.followUp, icon: Reply, onSelect: () => setDialog('follow-up') },
     { action: 'start', label: campaigns.startNow, icon: Send, onSelect: () => setDialog('start') },
-    { action: 'cancel', label: campaigns.cancel, icon: XCircle, isDanger: true, onSelect: () => setDialog('cancel') },
+    { action: 'cancel', label: campaigns.cancel, icon: CircleX, isDanger: true, onSelect: () => setDialog('cancel') },
     { action: 'remove', label: campaigns.remove, icon: Trash2, isDanger: true, onSelect: () => setDialog('remove') },
   ]
   const items = more.filter(({ action }) => has(action))
@@ -58,7 +58,7 @@ export function CampaignActions({ campaign }: { readonly campaign: Campaign }): 
       )}
       {items.length > 0 && (
         <Menu
-          trigger={<IconButton icon={MoreHorizontal} label={campaigns.more} variant="secondary" />}
+          trigger={<IconButton icon={Ellipsis} label={campaigns.more} variant="secondary" />}
           groups={[{ items }]}
         />
       )}

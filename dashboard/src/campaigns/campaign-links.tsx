@@ -1,5 +1,5 @@
 /** Which links of a campaign people followed: a table, and the mail with the counts at its links. */
-import { MousePointerClick } from 'lucide-react'
+import { MousePointerClick } from '#dashboard/src/ui/icons.tsx'
 import { useMemo, type ReactNode } from 'react'
 import { getLinkStatistics, type GetLinkStatisticsAnswer } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** Who got a campaign, who did not, and why; with a filter in the address and an export of what it shows. */
-import { Download, Users } from 'lucide-react'
+import { Download, Users } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import {
   exportCampaignRecipients,

@@ -1,5 +1,5 @@
 /** How a campaign does: progress, the funnel, the course over time, and the test of two subjects. */
-import { Trophy } from 'lucide-react'
+import { Trophy } from '#dashboard/src/ui/icons.tsx'
 import { useMemo, type ReactNode } from 'react'
 import { getStatistics } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** The campaigns of the workspace, newest first, with their state and what became of them. */
-import { Megaphone, Plus } from 'lucide-react'
+import { Megaphone, Plus } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { getCampaigns, type GetCampaignsAnswer } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

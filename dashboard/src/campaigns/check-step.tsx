@@ -1,5 +1,5 @@
 /** Step 4: what the API finds, what it costs, who would get it, a test, and the start. */
-import { RefreshCw } from 'lucide-react'
+import { RefreshCw } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { previewCampaign, type PreviewCampaignAnswer } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

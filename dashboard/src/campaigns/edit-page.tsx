@@ -1,6 +1,6 @@
 /** The four steps of a draft. Each has an address; what is typed is saved as one goes. */
 import { useParams } from '@tanstack/react-router'
-import { Check, LoaderCircle, TriangleAlert } from 'lucide-react'
+import { Check, LoaderCircle, TriangleAlert } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { getCampaign } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

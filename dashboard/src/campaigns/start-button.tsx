@@ -1,6 +1,6 @@
 /** Starts or schedules a draft, after naming the number of recipients. */
 import { useNavigate } from '@tanstack/react-router'
-import { CalendarClock, Send } from 'lucide-react'
+import { CalendarClock, Send } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import type { ApiError } from '#dashboard/src/api/endpoint.ts'
 import { scheduleCampaign, startCampaign } from '#dashboard/src/api/endpoints.ts'

@@ -1,5 +1,5 @@
 /** Sends the mail of a draft to oneself, with the data of a contact. */
-import { Send } from 'lucide-react'
+import { Send } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import type { ApiError } from '#dashboard/src/api/endpoint.ts'
 import { sendInstant } from '#dashboard/src/api/endpoints.ts'

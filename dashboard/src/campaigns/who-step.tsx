@@ -1,5 +1,5 @@
 /** Step 1: who gets it. Audiences, a segment of them, and contacts that are left out; the count follows. */
-import { UserMinus } from 'lucide-react'
+import { UserMinus } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { getAudiences, listSegments } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** What can be done with the selected contacts of a list. A request changes up to a thousand. */
-import { Ban, MoreHorizontal, Tag, Trash2, UserMinus, Users } from 'lucide-react'
+import { Ban, Ellipsis, Tag, Trash2, UserMinus, Users } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { addSuppressions, changeContacts, type ChangeContactsBody } from '#dashboard/src/api/endpoints.ts'
 import { useAction } from '#dashboard/src/api/queries.ts'
@@ -74,7 +74,7 @@ export function ContactBulkActions({ contacts, onDone }: ContactBulkActionsProps
       </Button>
       <Menu
         side="top"
-        trigger={<IconButton size="sm" icon={MoreHorizontal} label={texts.moreActions} />}
+        trigger={<IconButton size="sm" icon={Ellipsis} label={texts.moreActions} />}
         groups={[
           {
             items: [

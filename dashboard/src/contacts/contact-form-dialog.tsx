@@ -1,5 +1,5 @@
 /** Adds a contact, or edits one. What was typed stays after an error. */
-import { Plus, X } from 'lucide-react'
+import { Plus, X } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import type { ApiError } from '#dashboard/src/api/endpoint.ts'
 import { addContact, updateContact, type Contact } from '#dashboard/src/api/endpoints.ts'

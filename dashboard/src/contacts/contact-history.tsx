@@ -1,6 +1,15 @@
 /** What happened with a contact, newest first: messages, what it did with them, joins, leaves, changes. */
-import { MousePointerClick, MailOpen, MailX, Send, ShieldAlert, UserCog, UserMinus, UserPlus } from 'lucide-react'
-import type { LucideIcon } from 'lucide-react'
+import type { IconComponent } from '#dashboard/src/ui/icon.tsx'
+import {
+  MailOpen,
+  MailX,
+  MousePointerClick,
+  Send,
+  ShieldAlert,
+  UserCog,
+  UserMinus,
+  UserPlus,
+} from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { getContactHistory, type ContactHistoryItem } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'
@@ -16,7 +25,7 @@ import { DataTable } from '#dashboard/src/ui/data-table.tsx'
 import { Section } from '#dashboard/src/ui/section.tsx'
 import { RelativeTime } from '#dashboard/src/ui/times.tsx'
 
-const ICONS: Readonly<Record<ContactHistoryItem['type'], LucideIcon>> = {
+const ICONS: Readonly<Record<ContactHistoryItem['type'], IconComponent>> = {
   message: Send,
   'email.opened': MailOpen,
   'email.clicked': MousePointerClick,

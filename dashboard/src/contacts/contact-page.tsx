@@ -1,6 +1,6 @@
 /** A person: profile, audiences, score, what was sent, and what the law asks for. */
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { Ban, Download, Eraser, MoreHorizontal, Pencil, Trash2, UserMinus } from 'lucide-react'
+import { Ban, Download, Ellipsis, Eraser, Pencil, Trash2, UserMinus } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import {
   addSuppressions,
@@ -137,7 +137,7 @@ function ContactActions({ contact, onEdit, onErase }: ContactActionsProps): Reac
           trigger={
             <IconButton
               variant="secondary"
-              icon={MoreHorizontal}
+              icon={Ellipsis}
               label={contacts.moreActions}
               isLoading={download.isRunning}
             />

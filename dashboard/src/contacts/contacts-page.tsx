@@ -1,4 +1,4 @@
-import { Download, Plus, Upload, UserRound } from 'lucide-react'
+import { Download, Plus, Upload, UserRound } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { exportContacts } from '#dashboard/src/api/endpoints.ts'
 import { useCan } from '#dashboard/src/session/session.tsx'

@@ -1,4 +1,4 @@
-import { Download } from 'lucide-react'
+import { Download } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { getImportErrors } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

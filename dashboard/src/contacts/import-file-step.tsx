@@ -1,4 +1,4 @@
-import { FileText } from 'lucide-react'
+import { FileText } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { addAudience } from '#dashboard/src/api/endpoints.ts'
 import { useAction } from '#dashboard/src/api/queries.ts'

@@ -1,4 +1,4 @@
-import { Upload } from 'lucide-react'
+import { Upload } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { listImports, type ContactImport } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

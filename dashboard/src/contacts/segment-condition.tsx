@@ -1,5 +1,5 @@
 /** One condition of a segment: what it is about, how it compares, and with what. */
-import { X } from 'lucide-react'
+import { X } from '#dashboard/src/ui/icons.tsx'
 import { useId, type ReactNode } from 'react'
 import { listContactAttributes } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** A group of conditions, with groups inside it. */
-import { FolderPlus, Plus, X } from 'lucide-react'
+import { FolderPlus, Plus, X } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'

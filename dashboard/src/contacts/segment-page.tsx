@@ -1,6 +1,6 @@
 /** A segment, new or stored: its conditions with a live count, and its contacts. */
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { Download, Trash2 } from 'lucide-react'
+import { Download, Trash2 } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import type { ApiError } from '#dashboard/src/api/endpoint.ts'
 import {

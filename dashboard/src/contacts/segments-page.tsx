@@ -1,4 +1,4 @@
-import { Filter, Plus } from 'lucide-react'
+import { Filter, Plus } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { getSegment, listSegments, type Segment } from '#dashboard/src/api/endpoints.ts'
 import { useApi, useApiList } from '#dashboard/src/api/queries.ts'

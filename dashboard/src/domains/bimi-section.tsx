@@ -1,5 +1,5 @@
 /** The logo of a domain beside its mail: the record, what the last check found, and the addresses of the files. */
-import { Pencil } from 'lucide-react'
+import { Pencil } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import type { Domain } from '#dashboard/src/api/endpoints.ts'
 import { useCan } from '#dashboard/src/session/session.tsx'

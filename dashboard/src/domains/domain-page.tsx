@@ -1,6 +1,6 @@
 /** One domain: what to publish, whether DNS has it, its keys, its DMARC reports and how its mail does. */
 import { useParams } from '@tanstack/react-router'
-import { KeyRound, MoreHorizontal, RefreshCw, RotateCw, Trash2 } from 'lucide-react'
+import { Ellipsis, KeyRound, RefreshCw, RotateCw, Trash2 } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { domainStatus, verifyDomain, type Domain } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApi } from '#dashboard/src/api/queries.ts'
@@ -119,7 +119,7 @@ function DomainActions({ domain }: { readonly domain: Domain }): ReactNode {
         {domains.checkNow}
       </Button>
       <Menu
-        trigger={<IconButton icon={MoreHorizontal} label={domains.more} variant="secondary" />}
+        trigger={<IconButton icon={Ellipsis} label={domains.more} variant="secondary" />}
         groups={[
           { items: [{ label: domains.rotate, icon: RotateCw, onSelect: () => setDialog('rotate') }] },
           { items: [{ label: domains.remove, icon: Trash2, isDanger: true, onSelect: () => setDialog('delete') }] },

@@ -1,5 +1,5 @@
 /** The sending domains of the workspace with their live state. */
-import { Globe, Plus } from 'lucide-react'
+import { Globe, Plus } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { getDomains, getWorkspace, type Domain } from '#dashboard/src/api/endpoints.ts'
 import { useApi, useApiList } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** DKIM, SPF and DMARC of a captured mail: what was verified, and what it means where the mail goes. */
-import { CircleCheck, CircleX, Info } from 'lucide-react'
+import { CircleCheck, CircleX, Info } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import type { CapturedEmail } from '#dashboard/src/api/endpoints.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'

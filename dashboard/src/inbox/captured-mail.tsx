@@ -1,5 +1,5 @@
 /** One captured mail: who sent it to whom, its parts, its source, the verdicts about its sender, and its links. */
-import { Send, Trash2 } from 'lucide-react'
+import { Send, Trash2 } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import {
   deleteCapturedEmail,

@@ -1,6 +1,6 @@
 /** An inbox without mail teaches how to fill it: a request to paste, and the addresses that simulate an outcome. */
 import type { ReactNode } from 'react'
-import { Inbox } from 'lucide-react'
+import { Inbox } from '#dashboard/src/ui/icons.tsx'
 import { getDomains, getWorkspace } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'
 import { useCan } from '#dashboard/src/session/session.tsx'

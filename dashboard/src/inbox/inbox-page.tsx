@@ -3,7 +3,7 @@
  * in a mail program; new mail appears by itself. j and k go through the list.
  */
 import { useParams } from '@tanstack/react-router'
-import { MailOpen, Trash2 } from 'lucide-react'
+import { MailOpen, Trash2 } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { deleteCapturedEmails, getCapturedEmails, getChecklist } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApi, useApiList } from '#dashboard/src/api/queries.ts'

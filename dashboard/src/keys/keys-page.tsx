@@ -1,5 +1,5 @@
 /** The API keys of the workspace: who may send, and who may use the API. A key opens in a drawer. */
-import { KeyRound, Plus } from 'lucide-react'
+import { KeyRound, Plus } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { listApiKeys, type ApiKey } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

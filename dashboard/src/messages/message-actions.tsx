@@ -1,5 +1,5 @@
 /** What may be done with a message: retry, cancel, send again, suppress its recipient, copy it as a request. */
-import { Ban, ClipboardCopy, Download, MoreHorizontal, RotateCcw, RotateCw, Send, XCircle } from 'lucide-react'
+import { Ban, CircleX, ClipboardCopy, Download, Ellipsis, RotateCcw, RotateCw, Send } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { cancelEmail, retryEmail } from '#dashboard/src/api/endpoints.ts'
 import { useAction } from '#dashboard/src/api/queries.ts'
@@ -50,7 +50,7 @@ export function MessageActions({ message }: { readonly message: Message }): Reac
   ]
   const dangerous: MenuItem[] = [
     ...(mayCancel
-      ? [{ label: messages.cancelMessage, icon: XCircle, isDanger: true, onSelect: () => setOpen('cancel') }]
+      ? [{ label: messages.cancelMessage, icon: CircleX, isDanger: true, onSelect: () => setOpen('cancel') }]
       : []),
     ...(isForOne && can('suppressions:write')
       ? [{ label: messages.suppressRecipient, icon: Ban, isDanger: true, onSelect: () => setOpen('suppress') }]
@@ -69,9 +69,7 @@ export function MessageActions({ message }: { readonly message: Message }): Reac
         </Button>
       )}
       <Menu
-        trigger={
-          <IconButton variant="secondary" icon={MoreHorizontal} label={messages.moreActions} hasTooltip={false} />
-        }
+        trigger={<IconButton variant="secondary" icon={Ellipsis} label={messages.moreActions} hasTooltip={false} />}
         groups={[{ items }, ...(dangerous.length === 0 ? [] : [{ items: dangerous }])]}
       />
       {open === 'cancel' && <CancelDialog message={message} onClose={() => setOpen(null)} />}

@@ -1,5 +1,5 @@
 /** Each attempt to deliver a message: its result, the way it took, TLS, and the SMTP dialog line by line. */
-import { ChevronRight } from 'lucide-react'
+import { ChevronRight } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { getEmailAttempts, type EmailAttempt } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

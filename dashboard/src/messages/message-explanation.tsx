@@ -1,5 +1,5 @@
 /** Why a message waits: the gate that holds it, until when, and every other gate that was evaluated. Live. */
-import { ChevronRight } from 'lucide-react'
+import { ChevronRight } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { explainEmailByPath } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

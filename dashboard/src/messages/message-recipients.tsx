@@ -1,5 +1,5 @@
 /** The recipients of a message, each with its state, the last reply, and what may be done about the address. */
-import { Ban, MoreHorizontal, RotateCcw, Search, Terminal } from 'lucide-react'
+import { Ban, Ellipsis, RotateCcw, Search, Terminal } from '#dashboard/src/ui/icons.tsx'
 import { useMemo, useState, type ReactNode } from 'react'
 import { useCan } from '#dashboard/src/session/session.tsx'
 import { MessageStatusBadge } from '#dashboard/src/shared/message-status.tsx'
@@ -140,7 +140,7 @@ function RecipientMenu({ message, recipient, onSuppress, onResend }: RecipientMe
   const showsDialog = can('mail:content') && tries > 0
   return (
     <Menu
-      trigger={<IconButton size="sm" icon={MoreHorizontal} label={messages.actionsFor(address)} hasTooltip={false} />}
+      trigger={<IconButton size="sm" icon={Ellipsis} label={messages.actionsFor(address)} hasTooltip={false} />}
       groups={[
         {
           items: [

@@ -1,5 +1,5 @@
 /** All messages of the workspace, newest first: found by search and filters, which the address keeps. Live. */
-import { Send } from 'lucide-react'
+import { Send } from '#dashboard/src/ui/icons.tsx'
 import { useEffect, useMemo, type ReactNode } from 'react'
 import { searchEmails } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

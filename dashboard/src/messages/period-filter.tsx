@@ -1,5 +1,5 @@
 /** When the messages were accepted: a period until now, or between two times. */
-import { CalendarClock, ChevronDown } from 'lucide-react'
+import { CalendarClock, ChevronDown } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'

@@ -1,5 +1,5 @@
 /** Messages that wait for their time, the soonest first: see, change, cancel. Live. */
-import { CalendarClock, MoreHorizontal, Pencil, XCircle } from 'lucide-react'
+import { CalendarClock, CircleX, Ellipsis, Pencil } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { cancelScheduled, listScheduled, type WaitingEmail } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApiList } from '#dashboard/src/api/queries.ts'
@@ -76,7 +76,7 @@ function useScheduledColumns(onChoose: ((chosen: Chosen) => void) | null): reado
         trigger={
           <IconButton
             size="sm"
-            icon={MoreHorizontal}
+            icon={Ellipsis}
             label={messages.actionsFor(email.subject || mailView.noSubject)}
             hasTooltip={false}
           />
@@ -87,7 +87,7 @@ function useScheduledColumns(onChoose: ((chosen: Chosen) => void) | null): reado
               { label: messages.change, icon: Pencil, onSelect: () => onChoose?.({ email, action: 'change' }) },
               {
                 label: messages.cancelMessage,
-                icon: XCircle,
+                icon: CircleX,
                 isDanger: true,
                 onSelect: () => onChoose?.({ email, action: 'cancel' }),
               },

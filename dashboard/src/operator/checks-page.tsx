@@ -1,5 +1,5 @@
 /** What doctor finds in this installation: failures first, each with its reason and what to do. Live. */
-import { RotateCw } from 'lucide-react'
+import { RotateCw } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { adminListChecks, type InstallationCheck } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApi } from '#dashboard/src/api/queries.ts'

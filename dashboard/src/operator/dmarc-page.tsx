@@ -1,5 +1,5 @@
 /** What DMARC reports say about the domains of all workspaces. Its names are untrusted text. */
-import { ShieldCheck } from 'lucide-react'
+import { ShieldCheck } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { adminGetDmarc, type DmarcDomain } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

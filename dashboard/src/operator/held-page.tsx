@@ -1,4 +1,4 @@
-import { ShieldCheck } from 'lucide-react'
+import { ShieldCheck } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { adminListHeldSuppressions, type HeldSuppressions } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** Problems that only the operator can solve. Live. */
-import { BellOff, Check } from 'lucide-react'
+import { BellOff, Check } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { adminAcknowledgeNotice, adminListNotices, type Notice } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApiList } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** Groups of sending addresses: a workspace or a domain sends from one of them. */
-import { Plus } from 'lucide-react'
+import { Plus } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { adminLeavePool, adminListPools, adminRemovePool, type EgressPool } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** Mail that is not delivered yet, of all workspaces. Its views and filters are in the address. Live. */
-import { PauseCircle } from 'lucide-react'
+import { CirclePause } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
 import { operatorPath } from '#dashboard/src/shell/paths.ts'
@@ -32,7 +32,7 @@ export function QueuePage(): ReactNode {
         title={operator.queue.title}
         description={operator.queue.description}
         actions={
-          <Button icon={PauseCircle} onClick={() => changeSearch({ suspend: 'domain' })}>
+          <Button icon={CirclePause} onClick={() => changeSearch({ suspend: 'domain' })}>
             {operator.queue.suspend}
           </Button>
         }

@@ -1,6 +1,6 @@
 /** One receiver: what holds its mail, what it replied, and its mail over time. Replies are shown as text only. */
 import { useParams } from '@tanstack/react-router'
-import { PauseCircle } from 'lucide-react'
+import { CirclePause } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { adminGetDeliverability, type OperatorReceiverDesk } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'
@@ -59,7 +59,7 @@ function SuspendLink({ receiver }: ReceiverProps): ReactNode {
   const { operator } = useTexts()
   const href = operatorPath('/queue', { view: 'suspensions', suspend: 'site', subject: receiver.domains[0] ?? '' })
   return (
-    <ButtonLink icon={PauseCircle} href={href}>
+    <ButtonLink icon={CirclePause} href={href}>
       {operator.queue.suspend}
     </ButtonLink>
   )

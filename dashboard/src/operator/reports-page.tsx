@@ -1,5 +1,5 @@
 /** Bounces and complaints that other servers sent, as they were received. */
-import { Download, FileText } from 'lucide-react'
+import { Download, FileText } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { adminGetReportRaw, adminListReports, type ReceivedReport } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

@@ -1,6 +1,6 @@
 /** One review of suppressions: its progress, live, who requested it, and what it found. Replies are untrusted text. */
 import { useParams } from '@tanstack/react-router'
-import { Eraser, ShieldCheck } from 'lucide-react'
+import { Eraser, ShieldCheck } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import {
   adminGetSuppressionReview,

@@ -1,5 +1,5 @@
 /** The reviews of suppressions of the last day, live, and the button that starts one. */
-import { ListChecks, Play } from 'lucide-react'
+import { ListChecks, Play } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { adminListSuppressionReviews, type SuppressionReviewProgress } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** A shaping file that is checked while it is typed, and replayed on request. It is not put to use from here. */
-import { FileUp, History } from 'lucide-react'
+import { FileUp, History } from '#dashboard/src/ui/icons.tsx'
 import { useRef, useState, type ReactNode } from 'react'
 import { adminCheckShaping, adminReplayShaping } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApi } from '#dashboard/src/api/queries.ts'

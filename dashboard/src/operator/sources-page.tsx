@@ -1,5 +1,5 @@
 /** The addresses that mail is sent from, and the pools that they belong to. A source opens in a drawer. */
-import { Network, Plus } from 'lucide-react'
+import { Network, Plus } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { adminListSources, type EgressSource } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

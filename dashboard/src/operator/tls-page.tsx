@@ -1,5 +1,5 @@
 /** TLS: what other servers report about ours, and which level applies to receivers. */
-import { Lock } from 'lucide-react'
+import { Lock } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { adminListTlsReports, type ReceivedTlsReport } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** The TLS level of recipient domains that the operator set. */
-import { Plus } from 'lucide-react'
+import { Plus } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { adminListTlsRules, adminSetTlsRule, adminUnsetTlsRule, type TlsRule } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

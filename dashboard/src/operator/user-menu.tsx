@@ -1,4 +1,4 @@
-import { Ellipsis } from 'lucide-react'
+import { Ellipsis } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import {
   adminChangeUser,

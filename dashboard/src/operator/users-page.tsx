@@ -1,5 +1,5 @@
 /** Everybody who signs in, and what the operator can do about an account. */
-import { UserPlus } from 'lucide-react'
+import { UserPlus } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { adminListUsers, type User } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

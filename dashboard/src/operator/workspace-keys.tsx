@@ -1,5 +1,5 @@
 /** The API keys of a workspace, for the operator: revoke a leaked one, or create the first Admin key. */
-import { Plus } from 'lucide-react'
+import { Plus } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { adminCreateKey, adminDeactivateKey, adminListKeys, type AdminApiKey } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** All workspaces of the installation. */
-import { Building2, Plus } from 'lucide-react'
+import { Building2, Plus } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { adminCreateWorkspace, adminListWorkspaces, type Workspace } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

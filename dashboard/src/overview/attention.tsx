@@ -1,5 +1,5 @@
 /** What of the workspace needs attention now, the worst first, each with the way to put it right. */
-import { CircleAlert, TriangleAlert } from 'lucide-react'
+import { CircleAlert, TriangleAlert } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { getAttention, type AttentionItem } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** The overview: what happened to the mail of a period, what waits now, and what needs attention. */
-import { Download, Send } from 'lucide-react'
+import { Download, Send } from '#dashboard/src/ui/icons.tsx'
 import { useMemo, type ReactNode } from 'react'
 import { getStatistics } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** The inbound routes: which addresses accept mail, and what happens with it. */
-import { MoreHorizontal, Pencil, Plus, Route, Search, Trash2 } from 'lucide-react'
+import { Ellipsis, Pencil, Plus, Route, Search, Trash2 } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { deleteInboundRoute, listInboundRoutes, type InboundRoute } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApiList } from '#dashboard/src/api/queries.ts'
@@ -153,9 +153,7 @@ function RouteMenu({ route, onDelete }: RouteActionProps): ReactNode {
   const path = useWorkspacePath()
   return (
     <Menu
-      trigger={
-        <IconButton size="sm" icon={MoreHorizontal} label={received.actionsFor(route.address)} hasTooltip={false} />
-      }
+      trigger={<IconButton size="sm" icon={Ellipsis} label={received.actionsFor(route.address)} hasTooltip={false} />}
       groups={[
         {
           items: [

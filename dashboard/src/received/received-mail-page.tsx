@@ -1,6 +1,6 @@
 /** One received mail: its parts, attachments, authentication, spam verdict, and what may be done with it. */
 import { useParams } from '@tanstack/react-router'
-import { RotateCw, Trash2 } from 'lucide-react'
+import { RotateCw, Trash2 } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import {
   deleteReceivedEmail,

@@ -1,5 +1,5 @@
 /** The mail that inbound routes received, newest first; by route and spam verdict. Live. */
-import { MailSearch } from 'lucide-react'
+import { MailSearch } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { listInboundRoutes, listReceivedEmails, type ReceivedEmailSummary } from '#dashboard/src/api/endpoints.ts'
 import { useApi, useApiList } from '#dashboard/src/api/queries.ts'

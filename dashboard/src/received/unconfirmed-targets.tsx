@@ -1,4 +1,4 @@
-import { Send } from 'lucide-react'
+import { Send } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { resendForwardConfirmation, type ForwardTarget, type InboundRoute } from '#dashboard/src/api/endpoints.ts'
 import { useAction } from '#dashboard/src/api/queries.ts'

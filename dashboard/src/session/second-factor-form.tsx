@@ -1,4 +1,4 @@
-import { KeyRound } from 'lucide-react'
+import { KeyRound } from '#dashboard/src/ui/icons.tsx'
 import { useState, type FormEvent, type ReactNode } from 'react'
 import { ApiError, send } from '#dashboard/src/api/endpoint.ts'
 import { finishLogin, startSecondFactorPasskey, type StartedSession } from '#dashboard/src/api/endpoints.ts'

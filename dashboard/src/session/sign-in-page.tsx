@@ -3,7 +3,7 @@
  * that was asked for, and shows it after the login.
  */
 import { useQueryClient } from '@tanstack/react-query'
-import { KeyRound } from 'lucide-react'
+import { KeyRound } from '#dashboard/src/ui/icons.tsx'
 import { useState, type FormEvent, type ReactNode } from 'react'
 import { ApiError, send } from '#dashboard/src/api/endpoint.ts'
 import {

@@ -1,5 +1,5 @@
 /** The gates of a recipient: what was evaluated before its mail may go, and which of them holds it. */
-import { CircleCheck, CirclePause } from 'lucide-react'
+import { CircleCheck, CirclePause } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import type { EmailExplanation } from '#dashboard/src/api/endpoints.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'

@@ -1,5 +1,5 @@
 /** HTML of a mail as its reader may see it: on a desktop or a phone, light or dark, without and with remote images. */
-import { Image, ImageOff, Monitor, Moon, Smartphone, Sun } from 'lucide-react'
+import { Image, ImageOff, Monitor, Moon, Smartphone, Sun } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'

@@ -1,5 +1,5 @@
 /** Parts of a mail that sent, captured and received mail have alike: header fields, texts, attachments, source. */
-import { Download, Paperclip } from 'lucide-react'
+import { Download, Paperclip } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button, ButtonLink } from '#dashboard/src/ui/button.tsx'

@@ -1,4 +1,4 @@
-import { CircleCheck } from 'lucide-react'
+import { CircleCheck } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import type { DeskAction } from '#dashboard/src/api/endpoints.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'

@@ -1,4 +1,4 @@
-import { Radar } from 'lucide-react'
+import { Radar } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import type { ReceiverDesk } from '#dashboard/src/api/endpoints.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'

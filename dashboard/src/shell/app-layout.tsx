@@ -1,6 +1,6 @@
 /** The frame of the signed-in pages: navigation at the side (a drawer on phones), search, connection, and the page. */
 import { useLocation } from '@tanstack/react-router'
-import { Menu as MenuIcon, Search } from 'lucide-react'
+import { Menu as MenuIcon, Search } from '#dashboard/src/ui/icons.tsx'
 import { useEffect, useState, type ReactNode } from 'react'
 import type { Connection } from '#dashboard/src/api/changes.ts'
 import { Logo } from '#dashboard/src/session/logo.tsx'

@@ -1,4 +1,5 @@
 /** What the command palette creates: the page with its dialog open, for roles that may. */
+import type { IconComponent } from '#dashboard/src/ui/icon.tsx'
 import {
   Ban,
   Globe,
@@ -12,15 +13,14 @@ import {
   Users,
   Webhook,
   Workflow,
-  type LucideIcon,
-} from 'lucide-react'
+} from '#dashboard/src/ui/icons.tsx'
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
 interface CreateCommand {
   /** Below the address of the workspace. */
   readonly path: string
   readonly permission: string
-  readonly icon: LucideIcon
+  readonly icon: IconComponent
   readonly label: (texts: Texts) => string
 }
 

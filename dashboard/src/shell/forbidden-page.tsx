@@ -1,5 +1,5 @@
 /** In the place of a page that the role may not see. A link of a colleague leads here; the navigation does not. */
-import { Lock } from 'lucide-react'
+import { Lock } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'

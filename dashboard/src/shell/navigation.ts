@@ -1,8 +1,9 @@
 /** What the navigation shows: one row for each page, in groups. A row without its permission is not shown. */
+import type { IconComponent } from '#dashboard/src/ui/icon.tsx'
 import {
   AtSign,
-  Bell,
   Ban,
+  Bell,
   Building2,
   ClipboardCheck,
   FileText,
@@ -28,12 +29,11 @@ import {
   ShieldAlert,
   ShieldCheck,
   SlidersHorizontal,
-  Users,
   UserRound,
+  Users,
   Webhook,
   Workflow,
-  type LucideIcon,
-} from 'lucide-react'
+} from '#dashboard/src/ui/icons.tsx'
 import type { Texts } from '#dashboard/src/texts/en/en.ts'
 
 type Names = Texts['shell']['navigation']
@@ -41,7 +41,7 @@ type Names = Texts['shell']['navigation']
 export interface NavigationItem {
   /** Below the address of the workspace, or of the operator area. */
   readonly path: string
-  readonly icon: LucideIcon
+  readonly icon: IconComponent
   readonly label: (names: Names) => string
   /** A role without it does not see the page. */
   readonly permission?: string

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { Compass } from 'lucide-react'
+import { Compass } from '#dashboard/src/ui/icons.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { ButtonLink } from '#dashboard/src/ui/button.tsx'
 import { EmptyState } from '#dashboard/src/ui/empty-state.tsx'

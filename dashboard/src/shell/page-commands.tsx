@@ -1,5 +1,5 @@
 import { useNavigate, useRouter } from '@tanstack/react-router'
-import { BookOpen, LogOut, MailSearch, UserRound } from 'lucide-react'
+import { BookOpen, LogOut, MailSearch, UserRound } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { useSignOut } from '#dashboard/src/session/session.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'

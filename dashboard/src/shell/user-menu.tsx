@@ -1,4 +1,4 @@
-import { ChevronsUpDown, Languages, LogOut, Monitor, Moon, Sun, UserRound } from 'lucide-react'
+import { ChevronsUpDown, Languages, LogOut, Monitor, Moon, Sun, UserRound } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { useSession, useSignOut } from '#dashboard/src/session/session.tsx'
 import { LANGUAGES, useLanguage, useTexts, type Language } from '#dashboard/src/texts/language.tsx'

@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router'
-import { Building2, ChevronsUpDown, Plus, ShieldCheck } from 'lucide-react'
+import { Building2, ChevronsUpDown, Plus, ShieldCheck } from '#dashboard/src/ui/icons.tsx'
 import { useState, type FormEvent, type ReactNode } from 'react'
 import { createWorkspace, getMe } from '#dashboard/src/api/endpoints.ts'
 import { useAction } from '#dashboard/src/api/queries.ts'

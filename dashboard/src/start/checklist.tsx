@@ -1,5 +1,5 @@
 /** The steps to the first delivered message: what each is for, whether it is done, and what does it. */
-import { Check } from 'lucide-react'
+import { Check } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { type ChecklistStep, getDomains, verifyDomain, type Domain } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApi } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** What the operator's checks of this installation found: what is missing, why it matters, and what repairs it. */
-import { RefreshCw } from 'lucide-react'
+import { RefreshCw } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { useChanges } from '#dashboard/src/api/changes.ts'
 import { adminListChecks, type InstallationCheck } from '#dashboard/src/api/endpoints.ts'

@@ -1,5 +1,6 @@
 /** The way of the test mail, live: accepted, sent, delivered; what the receiver said if it waits or failed. */
-import { Check, Circle, X, type LucideIcon } from 'lucide-react'
+import type { IconComponent } from '#dashboard/src/ui/icon.tsx'
+import { Check, Circle, X } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { getEmailByPath } from '#dashboard/src/api/endpoints.ts'
 import { useApi } from '#dashboard/src/api/queries.ts'
@@ -15,7 +16,7 @@ import { Spinner } from '#dashboard/src/ui/spinner.tsx'
 import { DateTime } from '#dashboard/src/ui/times.tsx'
 import { deliverySteps, isOver, lastReply, type DeliveryStep, type SentMessage } from './delivery-steps.ts'
 
-const ICONS: Readonly<Record<DeliveryStep['state'], LucideIcon>> = {
+const ICONS: Readonly<Record<DeliveryStep['state'], IconComponent>> = {
   done: Check,
   current: Circle,
   failed: X,

@@ -1,5 +1,5 @@
 /** Sends a first message from a verified domain. Its id stays in the address, so that its way can be watched again. */
-import { Send } from 'lucide-react'
+import { Send } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { getDomains, sendInstant } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApi } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** The suppression list: found, explained, extended, shortened, imported and exported. */
-import { Ban, Download, Plus, Upload } from 'lucide-react'
+import { Ban, Download, Plus, Upload } from '#dashboard/src/ui/icons.tsx'
 import { useEffect, useMemo, useState, type ReactNode } from 'react'
 import { exportSuppressions, listSuppressions, type Suppression } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

@@ -1,4 +1,4 @@
-import { Trash2, UserCog } from 'lucide-react'
+import { Trash2, UserCog } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import {
   changeMember,

@@ -1,5 +1,5 @@
 /** Members of the workspace and open invitations. Who may not manage members sees them and can leave. */
-import { UserPlus } from 'lucide-react'
+import { UserPlus } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { leaveWorkspace, listInvitations, listMembers } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApiList } from '#dashboard/src/api/queries.ts'

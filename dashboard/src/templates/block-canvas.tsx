@@ -1,5 +1,5 @@
 /** The blocks as they will look. One is selected by click or Enter; dropping shows a line where the block goes. */
-import { ArrowDown, ArrowUp, Copy, GripVertical, Trash2 } from 'lucide-react'
+import { ArrowDown, ArrowUp, Copy, GripVertical, Trash2 } from '#dashboard/src/ui/icons.tsx'
 import { useState, type DragEvent, type ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { cx } from '#dashboard/src/ui/class-names.ts'

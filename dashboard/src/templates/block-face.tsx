@@ -1,5 +1,5 @@
 /** How a block looks on the canvas. Its texts are text: nothing in them is read as HTML, and images are not loaded. */
-import { Image } from 'lucide-react'
+import { Image } from '#dashboard/src/ui/icons.tsx'
 import type { CSSProperties, ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import type { Block, DocumentStyle } from './block-document.ts'

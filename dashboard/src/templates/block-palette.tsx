@@ -1,21 +1,21 @@
+import type { IconComponent } from '#dashboard/src/ui/icon.tsx'
 import {
   Columns2,
   Heading,
   Image,
   Link,
   List,
-  MousePointerClick,
   Minus,
+  MousePointerClick,
   MoveVertical,
   Pilcrow,
-  type LucideIcon,
-} from 'lucide-react'
+} from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { BLOCK_TYPES, type BlockType } from './block-document.ts'
 
-const ICONS: Readonly<Record<BlockType, LucideIcon>> = {
+const ICONS: Readonly<Record<BlockType, IconComponent>> = {
   heading: Heading,
   text: Pilcrow,
   button: MousePointerClick,

@@ -1,6 +1,6 @@
 /** The properties of the selected block. Each type shows those it uses. */
 import type { ReactNode } from 'react'
-import { AlignCenter, AlignLeft, AlignRight } from 'lucide-react'
+import { AlignCenter, AlignLeft, AlignRight } from '#dashboard/src/ui/icons.tsx'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Checkbox } from '#dashboard/src/ui/checkbox.tsx'
 import { Field } from '#dashboard/src/ui/field.tsx'

@@ -1,5 +1,5 @@
 /** A colour of a small palette, or any other. It warns where text would be hard to read. */
-import { TriangleAlert } from 'lucide-react'
+import { TriangleAlert } from '#dashboard/src/ui/icons.tsx'
 import { useId, type ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { cx } from '#dashboard/src/ui/class-names.ts'

@@ -1,5 +1,5 @@
 /** How a new template is written, then its editor. The choice is in the address. */
-import { Blocks, CodeXml, FileCode, Text } from 'lucide-react'
+import { Blocks, CodeXml, FileCode, Text } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
 import { useWorkspacePath } from '#dashboard/src/shell/paths.ts'

@@ -1,6 +1,6 @@
 /** One partial, or a new one: its source and the templates that use it. */
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { Save, Trash2 } from 'lucide-react'
+import { Save, Trash2 } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import type { ApiError } from '#dashboard/src/api/endpoint.ts'
 import { deletePartial, getPartial, savePartial, type PartialAnswer } from '#dashboard/src/api/endpoints.ts'

@@ -1,5 +1,5 @@
 /** The partials of the workspace: pieces that several templates share. */
-import { Plus, Puzzle } from 'lucide-react'
+import { Plus, Puzzle } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { listPartials, type ListPartialsAnswer } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

@@ -1,5 +1,5 @@
 /** A text with buttons for bold, italic, a link and a variable. The marks are part of the text, as in chat programs. */
-import { Bold, Braces, Italic, Link } from 'lucide-react'
+import { Bold, Braces, Italic, Link } from '#dashboard/src/ui/icons.tsx'
 import { useId, useRef, useState, type ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'

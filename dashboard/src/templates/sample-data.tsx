@@ -1,5 +1,5 @@
 /** What the preview is filled in with: sample data as JSON, or a contact. */
-import { X } from 'lucide-react'
+import { X } from '#dashboard/src/ui/icons.tsx'
 import { useCallback, useContext, useMemo, useState, type ReactNode } from 'react'
 import { send } from '#dashboard/src/api/endpoint.ts'
 import { getContact, getContacts } from '#dashboard/src/api/endpoints.ts'

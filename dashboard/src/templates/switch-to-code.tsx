@@ -1,4 +1,4 @@
-import { Braces } from 'lucide-react'
+import { Braces } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { useTexts } from '#dashboard/src/texts/language.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'

@@ -3,7 +3,7 @@
  * with changes asks first. A version that somebody else saved meanwhile is named, and stays in the history.
  */
 import { useBlocker, useNavigate } from '@tanstack/react-router'
-import { MoreHorizontal, Save, Send } from 'lucide-react'
+import { Ellipsis, Save, Send } from '#dashboard/src/ui/icons.tsx'
 import { useMemo, useState, type ReactNode } from 'react'
 import { saveTemplate, type TemplateAnswer } from '#dashboard/src/api/endpoints.ts'
 import { useAction } from '#dashboard/src/api/queries.ts'
@@ -190,7 +190,7 @@ function EditorActions({ template, form, isSampleValid, onSubmit }: EditorAction
           {draft.id === null ? templates.saveNew : templates.save}
         </Button>
       )}
-      {template !== null && <TemplateMenu template={template} icon={MoreHorizontal} />}
+      {template !== null && <TemplateMenu template={template} icon={Ellipsis} />}
     </>
   )
 }

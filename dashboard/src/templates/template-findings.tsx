@@ -1,5 +1,5 @@
 /** What the check of the server found: what prevents sending first, then what an author should know. */
-import { CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react'
+import { CircleAlert, CircleCheck, TriangleAlert } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import type { TemplateCheck } from '#dashboard/src/api/endpoints.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'

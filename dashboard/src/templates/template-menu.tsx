@@ -1,6 +1,7 @@
 /** What else one can do with a template: copy its id, or delete it. */
 import { useNavigate } from '@tanstack/react-router'
-import { Copy, Trash2, type LucideIcon } from 'lucide-react'
+import type { IconComponent } from '#dashboard/src/ui/icon.tsx'
+import { Copy, Trash2 } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { deleteTemplate } from '#dashboard/src/api/endpoints.ts'
 import { useAction } from '#dashboard/src/api/queries.ts'
@@ -15,7 +16,7 @@ import { useToast } from '#dashboard/src/ui/toast.tsx'
 
 interface TemplateMenuProps {
   readonly template: { readonly id: string; readonly name: string }
-  readonly icon: LucideIcon
+  readonly icon: IconComponent
 }
 
 export function TemplateMenu({ template: { id, name }, icon }: TemplateMenuProps): ReactNode {

@@ -1,5 +1,5 @@
 /** What a draft looks like: on a desktop, on a phone, in dark mode, without images, and its text part. */
-import { ImageOff, Monitor, Moon, Smartphone, Type } from 'lucide-react'
+import { ImageOff, Monitor, Moon, Smartphone, Type } from '#dashboard/src/ui/icons.tsx'
 import { useMemo, type ReactNode } from 'react'
 import { useAddressSearch } from '#dashboard/src/shared/address-search.ts'
 import { useTexts } from '#dashboard/src/texts/language.tsx'

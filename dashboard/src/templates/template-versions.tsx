@@ -1,5 +1,5 @@
 /** Every version that was saved, what changed between two of them, and the way back to one. */
-import { RotateCcw } from 'lucide-react'
+import { RotateCcw } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import {
   getTemplateVersion,

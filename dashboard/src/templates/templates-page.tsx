@@ -1,5 +1,5 @@
 /** The templates of the workspace, each with a small picture of what it looks like. */
-import { Braces, LayoutTemplate, Plus } from 'lucide-react'
+import { Braces, LayoutTemplate, Plus } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { listTemplates } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

@@ -1,11 +1,11 @@
-import { type LucideIcon } from 'lucide-react'
+import type { IconComponent } from './icon.tsx'
 import { type ReactNode } from 'react'
 import { cx } from './class-names.ts'
 import { SOFT, SOLID, type Tone } from './tone.ts'
 
 export interface BadgeProps {
   tone?: Tone | undefined
-  icon?: LucideIcon | undefined
+  icon?: IconComponent | undefined
   children: ReactNode
 }
 

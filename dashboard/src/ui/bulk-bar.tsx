@@ -1,4 +1,4 @@
-import { X } from 'lucide-react'
+import { X } from './icons.tsx'
 import { type ReactNode } from 'react'
 import { IconButton } from './icon-button.tsx'
 import { useUiTexts } from './ui-texts.ts'

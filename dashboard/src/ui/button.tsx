@@ -1,4 +1,4 @@
-import { type LucideIcon } from 'lucide-react'
+import type { IconComponent } from './icon.tsx'
 import { type ComponentProps, type ReactNode } from 'react'
 import { cx } from './class-names.ts'
 import { Spinner } from './spinner.tsx'
@@ -32,7 +32,7 @@ export function buttonClass(variant: ButtonVariant, size: Size, more?: string): 
 interface ButtonLook {
   variant?: ButtonVariant | undefined
   size?: Size | undefined
-  icon?: LucideIcon | undefined
+  icon?: IconComponent | undefined
   children: ReactNode
 }
 

@@ -1,4 +1,4 @@
-import { CircleAlert, CircleCheck, Info, TriangleAlert } from 'lucide-react'
+import { CircleAlert, CircleCheck, Info, TriangleAlert } from './icons.tsx'
 import { type ReactNode } from 'react'
 import { cx } from './class-names.ts'
 import { SOFT } from './tone.ts'

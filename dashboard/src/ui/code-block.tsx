@@ -1,4 +1,4 @@
-import { WrapText } from 'lucide-react'
+import { WrapText } from './icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { cx } from './class-names.ts'
 import { CopyButton } from './copy-button.tsx'

@@ -1,5 +1,5 @@
 import { Command } from 'cmdk'
-import { Check, ChevronsUpDown } from 'lucide-react'
+import { Check, ChevronsUpDown } from './icons.tsx'
 import { Popover } from 'radix-ui'
 import { useEffect, useId, useState, type ReactNode } from 'react'
 import { cx } from './class-names.ts'

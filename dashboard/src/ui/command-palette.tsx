@@ -1,5 +1,6 @@
 import { Command } from 'cmdk'
-import { Search, type LucideIcon } from 'lucide-react'
+import type { IconComponent } from './icon.tsx'
+import { Search } from './icons.tsx'
 import { Dialog as RadixDialog } from 'radix-ui'
 import { OVERLAY } from './dialog.tsx'
 import { Kbd } from './kbd.tsx'
@@ -13,7 +14,7 @@ export interface PaletteCommand {
   /** Shown behind the label: the kind, the address. */
   detail?: string | undefined
   keywords?: readonly string[] | undefined
-  icon?: LucideIcon | undefined
+  icon?: IconComponent | undefined
   shortcut?: string | undefined
   onSelect: () => void
 }

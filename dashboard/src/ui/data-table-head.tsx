@@ -1,4 +1,4 @@
-import { ArrowDown, ArrowUp, ChevronsUpDown } from 'lucide-react'
+import { ArrowDown, ArrowUp, ChevronsUpDown } from './icons.tsx'
 import { Checkbox } from './checkbox.tsx'
 import { cx } from './class-names.ts'
 import { columnClass, columnWidths, type DataColumn, type TableSort } from './data-table-columns.ts'

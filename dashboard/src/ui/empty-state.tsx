@@ -1,10 +1,10 @@
-import { type LucideIcon } from 'lucide-react'
+import type { IconComponent } from './icon.tsx'
 import { type ReactNode } from 'react'
 import { LinkText } from './link-text.tsx'
 import { useUiTexts } from './ui-texts.ts'
 
 export interface EmptyStateProps {
-  icon?: LucideIcon | undefined
+  icon?: IconComponent | undefined
   title: string
   /** What will be here and how it gets here. */
   text?: ReactNode

@@ -1,5 +1,5 @@
 import { createContext, use, useId, useMemo, type ReactNode } from 'react'
-import { CircleAlert } from 'lucide-react'
+import { CircleAlert } from './icons.tsx'
 import { cx } from './class-names.ts'
 import { useUiTexts } from './ui-texts.ts'
 

@@ -1,4 +1,4 @@
-import { Upload } from 'lucide-react'
+import { Upload } from './icons.tsx'
 import { useId, useState, type ReactNode } from 'react'
 import { cx } from './class-names.ts'
 import { useFieldControl } from './field.tsx'

@@ -1,4 +1,4 @@
-import { ListFilter, X } from 'lucide-react'
+import { ListFilter, X } from './icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { Button } from './button.tsx'
 import { Field } from './field.tsx'

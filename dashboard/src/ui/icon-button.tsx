@@ -1,4 +1,4 @@
-import { type LucideIcon } from 'lucide-react'
+import type { IconComponent } from './icon.tsx'
 import { type ComponentProps } from 'react'
 import { buttonClass, type ButtonVariant } from './button.tsx'
 import { Spinner } from './spinner.tsx'
@@ -7,7 +7,7 @@ import { Tooltip } from './tooltip.tsx'
 
 export interface IconButtonProps extends Omit<ComponentProps<'button'>, 'children' | 'aria-label'> {
   label: string
-  icon: LucideIcon
+  icon: IconComponent
   variant?: ButtonVariant | undefined
   size?: Size | undefined
   isLoading?: boolean | undefined

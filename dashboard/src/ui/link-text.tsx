@@ -1,4 +1,4 @@
-import { ExternalLink } from 'lucide-react'
+import { ExternalLink } from './icons.tsx'
 import { cx } from './class-names.ts'
 import { UiLink, type UiLinkProps } from './ui-link.tsx'
 

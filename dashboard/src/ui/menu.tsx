@@ -1,4 +1,5 @@
-import { Check, type LucideIcon } from 'lucide-react'
+import type { IconComponent } from './icon.tsx'
+import { Check } from './icons.tsx'
 import { DropdownMenu } from 'radix-ui'
 import { Fragment, type ReactNode } from 'react'
 import { cx } from './class-names.ts'
@@ -8,7 +9,7 @@ import { useNavigateTo } from './ui-link.tsx'
 export interface MenuItem {
   label: string
   description?: string | undefined
-  icon?: LucideIcon | undefined
+  icon?: IconComponent | undefined
   shortcut?: string | undefined
   isDanger?: boolean | undefined
   isDisabled?: boolean | undefined

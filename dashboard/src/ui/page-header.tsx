@@ -1,4 +1,4 @@
-import { ChevronRight } from 'lucide-react'
+import { ChevronRight } from './icons.tsx'
 import { type ReactNode } from 'react'
 import { UiLink } from './ui-link.tsx'
 import { useUiTexts } from './ui-texts.ts'

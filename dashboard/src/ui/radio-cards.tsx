@@ -1,4 +1,4 @@
-import { type LucideIcon } from 'lucide-react'
+import type { IconComponent } from './icon.tsx'
 import { RadioGroup } from 'radix-ui'
 import { useId, type ReactNode } from 'react'
 import { cx } from './class-names.ts'
@@ -8,7 +8,7 @@ export interface RadioCard<Value extends string> {
   value: Value
   label: string
   description?: ReactNode
-  icon?: LucideIcon | undefined
+  icon?: IconComponent | undefined
   isDisabled?: boolean | undefined
 }
 

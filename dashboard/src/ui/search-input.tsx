@@ -1,4 +1,4 @@
-import { Search, X } from 'lucide-react'
+import { Search, X } from './icons.tsx'
 import { type ReactNode } from 'react'
 import { cx } from './class-names.ts'
 import { IconButton } from './icon-button.tsx'

@@ -1,4 +1,4 @@
-import { type LucideIcon } from 'lucide-react'
+import type { IconComponent } from './icon.tsx'
 import { RadioGroup } from 'radix-ui'
 import { cx } from './class-names.ts'
 import { type Size } from './tone.ts'
@@ -6,7 +6,7 @@ import { type Size } from './tone.ts'
 export interface Segment<Value extends string> {
   value: Value
   label: string
-  icon?: LucideIcon | undefined
+  icon?: IconComponent | undefined
   /** Only the icon is visible. */
   isIconOnly?: boolean | undefined
 }

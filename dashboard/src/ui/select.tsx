@@ -1,4 +1,4 @@
-import { Check, ChevronDown } from 'lucide-react'
+import { Check, ChevronDown } from './icons.tsx'
 import { Select as RadixSelect } from 'radix-ui'
 import { type ReactNode } from 'react'
 import { readCspNonce } from './csp-nonce.ts'

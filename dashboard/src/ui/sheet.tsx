@@ -1,4 +1,4 @@
-import { X } from 'lucide-react'
+import { X } from './icons.tsx'
 import { Dialog as RadixDialog } from 'radix-ui'
 import { type ReactNode } from 'react'
 import { cx } from './class-names.ts'

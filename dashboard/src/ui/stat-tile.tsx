@@ -1,4 +1,4 @@
-import { ArrowDown, ArrowUp, Minus } from 'lucide-react'
+import { ArrowDown, ArrowUp, Minus } from './icons.tsx'
 import { type ReactNode } from 'react'
 import { cx } from './class-names.ts'
 import { Skeleton } from './skeleton.tsx'

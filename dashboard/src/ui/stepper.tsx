@@ -1,4 +1,4 @@
-import { Check } from 'lucide-react'
+import { Check } from './icons.tsx'
 import { cx } from './class-names.ts'
 import { UiLink } from './ui-link.tsx'
 import { useUiTexts } from './ui-texts.ts'

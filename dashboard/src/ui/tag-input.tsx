@@ -1,4 +1,4 @@
-import { X } from 'lucide-react'
+import { X } from './icons.tsx'
 import { useState } from 'react'
 import { cx } from './class-names.ts'
 import { useFieldControl } from './field.tsx'

@@ -1,4 +1,4 @@
-import { CircleAlert, CircleCheck, Info, TriangleAlert, X } from 'lucide-react'
+import { CircleAlert, CircleCheck, Info, TriangleAlert, X } from './icons.tsx'
 import { Toast as RadixToast } from 'radix-ui'
 import { createContext, use, useCallback, useState, type ReactNode } from 'react'
 import { cx } from './class-names.ts'

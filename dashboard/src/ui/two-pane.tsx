@@ -1,4 +1,4 @@
-import { ArrowLeft } from 'lucide-react'
+import { ArrowLeft } from './icons.tsx'
 import { type ReactNode } from 'react'
 import { Button } from './button.tsx'
 import { cx } from './class-names.ts'

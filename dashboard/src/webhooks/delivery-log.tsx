@@ -1,5 +1,5 @@
 /** What was posted to an endpoint, newest first. A delivery opens in a drawer with each of its attempts. */
-import { Inbox } from 'lucide-react'
+import { Inbox } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import { listWebhookDeliveries, type Webhook, type WebhookDelivery } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

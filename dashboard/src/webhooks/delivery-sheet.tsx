@@ -1,5 +1,5 @@
 /** One delivery: each attempt with its request, the response and how long it took. It can be sent again. */
-import { RotateCw } from 'lucide-react'
+import { RotateCw } from '#dashboard/src/ui/icons.tsx'
 import type { ReactNode } from 'react'
 import {
   listWebhookDeliveries,

@@ -1,6 +1,6 @@
 /** One endpoint: what it received, its settings, and how to verify what it receives. */
 import { useParams } from '@tanstack/react-router'
-import { MoreHorizontal, Pencil, Power, RotateCw, Send, Trash2 } from 'lucide-react'
+import { Ellipsis, Pencil, Power, RotateCw, Send, Trash2 } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { getWebhook, updateWebhook, type Webhook } from '#dashboard/src/api/endpoints.ts'
 import { useAction, useApi } from '#dashboard/src/api/queries.ts'
@@ -129,7 +129,7 @@ function WebhookActions({ webhook }: { readonly webhook: Webhook }): ReactNode {
         {webhooks.edit}
       </Button>
       <Menu
-        trigger={<IconButton icon={MoreHorizontal} label={webhooks.more} variant="secondary" />}
+        trigger={<IconButton icon={Ellipsis} label={webhooks.more} variant="secondary" />}
         groups={[
           {
             items: [

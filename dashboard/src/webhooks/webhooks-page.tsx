@@ -1,6 +1,6 @@
 /** The webhook endpoints of the workspace. */
 import { useNavigate } from '@tanstack/react-router'
-import { Plus, Webhook as WebhookIcon } from 'lucide-react'
+import { Plus, Webhook as WebhookIcon } from '#dashboard/src/ui/icons.tsx'
 import { useState, type ReactNode } from 'react'
 import { listWebhooks, type ListWebhooksAnswer, type Webhook } from '#dashboard/src/api/endpoints.ts'
 import { useApiList } from '#dashboard/src/api/queries.ts'

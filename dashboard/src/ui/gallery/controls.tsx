@@ -1,4 +1,16 @@
-import { Code, Eye, Mail, Monitor, Moon, MoreHorizontal, Plus, RotateCw, Send, Smartphone, Trash2 } from 'lucide-react'
+import {
+  Code,
+  Ellipsis,
+  Eye,
+  Mail,
+  Monitor,
+  Moon,
+  Plus,
+  RotateCw,
+  Send,
+  Smartphone,
+  Trash2,
+} from '#dashboard/src/ui/icons.tsx'
 import { useState } from 'react'
 import { Button, ButtonLink } from '#dashboard/src/ui/button.tsx'
 import { Card } from '#dashboard/src/ui/card.tsx'
@@ -58,7 +70,7 @@ function Buttons() {
         <Button size="sm" isLoading>
           Saving
         </Button>
-        <IconButton icon={MoreHorizontal} label="More actions" />
+        <IconButton icon={Ellipsis} label="More actions" />
         <IconButton icon={Eye} label="Show" size="sm" variant="secondary" />
         <Spinner />
         <Kbd keys="mod+k" />

@@ -1,4 +1,4 @@
-import { Globe } from 'lucide-react'
+import { Globe } from '#dashboard/src/ui/icons.tsx'
 import { Avatar } from '#dashboard/src/ui/avatar.tsx'
 import { Badge, StatusBadge } from '#dashboard/src/ui/badge.tsx'
 import { BarList } from '#dashboard/src/ui/bar-list.tsx'

@@ -1,4 +1,4 @@
-import { Inbox } from 'lucide-react'
+import { Inbox } from '#dashboard/src/ui/icons.tsx'
 import { useState } from 'react'
 import { Card } from '#dashboard/src/ui/card.tsx'
 import { cx } from '#dashboard/src/ui/class-names.ts'

@@ -1,4 +1,4 @@
-import { Copy, Globe, KeyRound, MailPlus, MoreHorizontal, RotateCw, Trash2 } from 'lucide-react'
+import { Copy, Ellipsis, Globe, KeyRound, MailPlus, RotateCw, Trash2 } from '#dashboard/src/ui/icons.tsx'
 import { useState } from 'react'
 import { Button } from '#dashboard/src/ui/button.tsx'
 import { Card } from '#dashboard/src/ui/card.tsx'
@@ -33,7 +33,7 @@ type Open = 'dialog' | 'confirm' | 'sheet' | 'palette' | null
 function MoreMenu() {
   return (
     <Menu
-      trigger={<IconButton icon={MoreHorizontal} label="Actions of the message" hasTooltip={false} />}
+      trigger={<IconButton icon={Ellipsis} label="Actions of the message" hasTooltip={false} />}
       groups={[
         {
           items: [

@@ -1,4 +1,4 @@
-import { Ban, Download, RotateCw } from 'lucide-react'
+import { Ban, Download, RotateCw } from '#dashboard/src/ui/icons.tsx'
 import { useState } from 'react'
 import { StatusBadge } from '#dashboard/src/ui/badge.tsx'
 import { Button } from '#dashboard/src/ui/button.tsx'
