@@ -44,12 +44,13 @@ export async function isListening(port: number): Promise<boolean> {
   }
 }
 
-/** True when an SMTP server on the port sends 220 within a second. */
+/** True when an SMTP server on the port sends 220 within a second. One that is starting may close the connection. */
 export async function sendsGreeting(port: number): Promise<boolean> {
   const socket = connect({ port, host: '127.0.0.1', signal: AbortSignal.timeout(1000) })
   try {
-    const [greeting] = (await once(socket, 'data')) as [Buffer]
-    return greeting.toString('latin1').startsWith('220')
+    const closed = once(socket, 'close').then(() => [])
+    const [greeting] = (await Promise.race([once(socket, 'data'), closed])) as [Buffer?]
+    return greeting?.toString('latin1').startsWith('220') === true
   } catch {
     return false
   } finally {
