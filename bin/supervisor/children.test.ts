@@ -69,6 +69,16 @@ describe('the role processes', () => {
     )
   })
 
+  it('get the variables of their role, unless the environment has another value', async () => {
+    const outbound = listRoles({ isSandbox: true, outboundProcesses: 1, isCompact: false }).flat()[1]
+    assert.strictEqual(outbound?.env?.['UV_THREADPOOL_SIZE'], '2')
+    const env = { OF_ROLE: 'yes', HTTP_HOST: 'of-role.invalid' }
+    const home = `${dir}/variables`
+    const system = await start([[{ ...API, env }]], { home, settings: { HTTP_PORT: '0', HTTP_HOST: '127.0.0.1' } })
+    const environ = readFileSync(`/proc/${readFileSync(`${home}/run/api.pid`, 'utf8').trim()}/environ`, 'latin1')
+    await system.stop()
+    assert.includeMembers(environ.split('\0'), ['OF_ROLE=yes', 'HTTP_HOST=127.0.0.1'])
+  })
   it('are one outbound process for every two cores', () => {
     const CASES = [
       [1, 1],

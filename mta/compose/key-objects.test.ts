@@ -43,6 +43,14 @@ describe('key objects', () => {
       { numRuns: 50 },
     ))
 
+  it('the idle objects of an evicted key no longer count', async () => {
+    const keys = new KeyObjects(1)
+    await Promise.all([1, 2, 3].map(() => keys.use(keyNamed('a'), () => nextTurn())))
+    assert.strictEqual(keys.spare, 2)
+    await keys.use(keyNamed('b'), () => nextTurn())
+    assert.strictEqual(keys.spare, 0)
+  })
+
   it('an object whose key was evicted meanwhile is not kept', async () => {
     const keys = new KeyObjects(1)
     await Promise.all([1, 2].map(() => keys.use(keyNamed('a'), () => nextTurn())))
