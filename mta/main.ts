@@ -6,6 +6,7 @@
  */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
 import type { Config } from '#config/load.ts'
 import { createPausable } from '#src/concurrency/pausable.ts'
 import { createFailureBackoff, type FailureBackoff } from '#src/concurrency/failure-backoff.ts'
@@ -87,6 +88,11 @@ const ROLES: Readonly<Record<string, OpenRole>> = {
 export const ROLE_NAMES = Object.keys(ROLES)
 
 const RETRIES = { firstMs: 500, longestMs: 2000 }
+/**
+ * For a process that only accepts mail. Messages are outside V8's heap, but V8 counts them: every 20 MB of them started
+ * a collection of the 25 MB that stay, which took a tenth of its CPU with mail of 40 KB. Now every 75 MB do.
+ */
+const SUBMISSION_HEAP = '--heap-growing-percent=300'
 /** Orchestrators wait 30 s before they kill a process; the stores are closed after this. */
 const MAX_STOP_MS = 27_000
 const LAST_STEP_MS = 500
@@ -101,6 +107,7 @@ export async function main(
 ): Promise<MtaProcess> {
   const unknown = roles.filter((role) => !(role in ROLES))
   if (unknown.length > 0) throw new Error(`no role ${unknown.join(', ')}; the roles are ${ROLE_NAMES.join(', ')}`)
+  if (roles.join(',') === 'submission') setFlagsFromString(SUBMISSION_HEAP)
   const context = await openTracedContext(config, 'mta', { keysFor: KEY_ROLES.filter((role) => roles.includes(role)) })
   const mode = await checkStores(context)
   const { ctx, redisUrl, close } = context
