@@ -145,6 +145,9 @@ function writeSettings(
     full_page_writes: durable ? 'on' : 'off',
     wal_compression: compression,
     default_toast_compression: compression,
+    // memory that is never used: no transaction is serializable, and there are no subscriptions
+    max_pred_locks_per_transaction: '10',
+    max_logical_replication_workers: '0',
     max_wal_size: '2GB',
     checkpoint_timeout: '15min',
     autovacuum: 'on',
