@@ -65,7 +65,7 @@ describe('mailstead start', () => {
 
   const start = (env: object = {}): Started => {
     const child = spawn(process.execPath, [PROGRAM, 'start'], {
-      env: { PATH: process.env['PATH'], DATA_DIR: dataDir, HTTP_PORT: '0', ...env },
+      env: { PATH: process.env['PATH'], DATA_DIR: dataDir, HTTP_PORT: '0', COMPACT: 'false', ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     // a test run that is killed leaves no installation

@@ -112,8 +112,17 @@ describe('the role processes', () => {
     const compact = ['api', 'outbound,submission', 'worker', 'inbound,sandbox']
     assert.deepEqual(argsOf(null, 512 * 2 ** 20), compact)
     assert.deepEqual(argsOf(true, 8 * 2 ** 30), compact)
-    assert.includeMembers(argsOf(null, 2 ** 30), ['outbound', 'submission', 'inbound', 'sandbox'])
     assert.includeMembers(argsOf(false, 512 * 2 ** 20), ['outbound', 'submission', 'inbound', 'sandbox'])
+    assert.includeMembers(argsOf(false, 2 ** 30), ['outbound', 'submission', 'inbound', 'sandbox'])
+  })
+
+  it('share one process where they receive mail in the sandbox, which stops last', () => {
+    const rowsOf = (isSandbox: boolean): string[][] =>
+      listRoles({ isSandbox, outboundProcesses: 1, isCompact: null }, 2 ** 30).map((row) =>
+        row.map(({ keysFor }) => keysFor.join()),
+      )
+    assert.deepEqual(rowsOf(true), [['api', 'outbound', 'worker'], ['sandbox,inbound,submission']])
+    assert.deepEqual(rowsOf(false), [['api', 'outbound', 'worker', 'submission', 'inbound,sandbox']])
   })
 
   it('start with other ports when those of the sandbox are in use, and get the ports that it has opened', async () => {

@@ -83,29 +83,36 @@ const POOL_SIZE = { UV_THREADPOOL_SIZE: '2' }
 /** What decides on the processes. */
 export type RoleSettings = Pick<Config, 'isSandbox' | 'outboundProcesses' | 'isCompact'>
 
-/** The roles that `start` runs, in the order in which they stop. The roles of one row stop together. */
+/**
+ * The roles that `start` runs, in the order in which they stop. The roles of one row stop together. In the sandbox all
+ * roles that receive mail share a process, unless COMPACT is set: they are idle nearly always, and their mail stays on
+ * this machine.
+ */
 export function listRoles(
   { isSandbox, outboundProcesses, isCompact }: RoleSettings,
   memoryBytes = machineMemory(),
 ): readonly (readonly RoleProcess[])[] {
   const isSmall = isCompact ?? isSmallMachine(memoryBytes)
   const outbound = outboundProcesses ?? (isSmall ? 1 : countOutboundProcesses())
-  const roles: RoleProcess[] = [
+  const sending: RoleProcess[] = [
     // larger than that of the other roles, as in bin/mailstead; the last of two equal options counts
     { name: 'api', args: ['api'], keysFor: ['api'], nodeArgs: [`--max-semi-space-size=${isSmall ? 4 : 16}`] },
     ...Array.from({ length: outbound }, (_, i) => outboundProcess(i + 1, isSmall)),
     { name: 'worker', args: ['worker'], keysFor: ['worker'] },
-    ...(isSmall ? [] : [{ name: 'submission', ...mtaWith('submission') }]),
   ]
-  // the built-in receiver needs a process of its own only where it receives all mail: that stops last
-  const announcing = { isFirst: true, firstArgs: ['--any-port'] }
-  const receivers = { name: 'inbound', ...mtaWith('inbound', 'sandbox'), ...announcing }
-  if (!isSandbox) return [[...roles, receivers]]
-  if (isSmall) return [roles, [receivers]]
-  return [
-    [...roles, { name: 'inbound', ...mtaWith('inbound') }],
-    [{ name: 'sandbox', ...mtaWith('sandbox'), ...announcing }],
-  ]
+  const submission: RoleProcess[] = isSmall ? [] : [{ name: 'submission', ...mtaWith('submission') }]
+  const receiver = (name: string, ...roles: KeyRole[]): RoleProcess => ({
+    name,
+    ...mtaWith(...roles),
+    isFirst: true,
+    firstArgs: ['--any-port'],
+  })
+  if (!isSandbox) return [[...sending, ...submission, receiver('inbound', 'inbound', 'sandbox')]]
+  // the built-in receiver receives all mail, so it stops last
+  if (isSmall) return [sending, [receiver('inbound', 'inbound', 'sandbox')]]
+  if (isCompact === null) return [sending, [receiver('sandbox', 'sandbox', 'inbound', 'submission')]]
+  const inbound: RoleProcess = { name: 'inbound', ...mtaWith('inbound') }
+  return [[...sending, ...submission, inbound], [receiver('sandbox', 'sandbox')]]
 }
 
 /** The first one has the name that it has alone. */

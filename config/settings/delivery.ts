@@ -33,8 +33,9 @@ export const deliverySettings = {
     env: 'COMPACT',
     read: boolean,
     description:
-      '`start` runs the mail roles in two processes instead of three or four, which share a user and keys. ' +
-      'If it is not set, on machines with less than 1 GB of memory.',
+      '`true`: `start` runs the mail roles in two processes, whose roles share a user and keys. `false`: each in one ' +
+      'of its own. If it is not set, in two on machines with less than 1 GB of memory; in the sandbox of others, ' +
+      'those that receive mail share one.',
     guide: 'installing',
   }),
   shapingFile: optional({
