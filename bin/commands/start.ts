@@ -6,8 +6,10 @@
  */
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listRoles, startRoleProcesses, type RoleProcesses } from '#bin/supervisor/children.ts'
 import { buildDashboard } from '#bin/supervisor/dashboard-build.ts'
@@ -22,17 +24,10 @@ import { environment } from '#config/environment.ts'
 import { type Config, loadConfig } from '#config/load.ts'
 import { loadMasterKeys } from '#src/crypto/master-key.ts'
 import { deriveRoleKeys } from '#src/crypto/role-keys.ts'
-import { isDatabaseAway } from '#src/stores/db.ts'
-import { UnsuitableStoreError } from '#src/stores/store-errors.ts'
-import { migrate } from '#src/stores/migrate.ts'
-import { offerFirstAccount } from './first-operator.ts'
-import { agreeOnInstallation, printBanner, provision } from './first-run.ts'
-import { reportWhatIsMissing } from './live-report.ts'
+import { startProvisioner } from './provisioner.ts'
 import { aborted, watchForStop } from './stop-signal.ts'
 import { refuseArguments } from '#bin/cli/no-arguments.ts'
 
-/** How long to wait for an external PostgreSQL. */
-const DATABASE_WAIT_MS = 60_000
 const READY_WAIT_MS = 60_000
 /** For one response of the api. */
 const REQUEST_TIMEOUT_MS = 5000
@@ -59,12 +54,15 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
   const undo: (() => Promise<void>)[] = []
   const manager = connectServiceManager()
   try {
+    const provisioner = startProvisioner(stop)
+    undo.unshift(() => provisioner.end())
     const prepared = prepareProgram()
     const dashboard = buildDashboard()
     const stores = await openStores(config, printLine, stop)
     undo.unshift(() => stores.stop())
-    await migrateWhenReachable(stores.databaseUrl, stop)
-    await agreeOnInstallation({ ...config, databaseUrl: stores.databaseUrl })
+    const { databaseUrl, redisUrl } = stores
+    const settings = { databaseUrl, redisUrl, httpPort: config.httpPort }
+    await provisioner.run('migrate', settings)
     stop.throwIfAborted()
     const { program, failure } = await prepared
     if (failure !== null) printLine(failure)
@@ -73,15 +71,13 @@ async function serve(config: Config, stop: AbortSignal): Promise<void> {
     await awaitReady(config, stop)
     const dashboardFailure = await dashboard
     if (dashboardFailure !== null) printLine(dashboardFailure)
-    const firstRun = await provision({ ...config, databaseUrl: stores.databaseUrl, redisUrl: stores.redisUrl })
-    printBanner(firstRun)
-    const offered = await offerFirstAccount({ ...config, databaseUrl: stores.databaseUrl }, firstRun.workspaceId)
-    for (const line of offered) printLine(line)
+    await provisioner.run('provision', settings)
     manager.ready()
     releaseIdleMemory()
     const heartbeat = startHeartbeat(config.healthFile, manager)
     undo.push(() => Promise.resolve(heartbeat.stop()))
-    await reportWhatIsMissing({ ...config, databaseUrl: stores.databaseUrl }, printLine)
+    await provisioner.run('report', settings)
+    await provisioner.end()
     await aborted(stop)
     manager.stopping()
   } catch (error) {
@@ -175,28 +171,6 @@ function lockData({ dataDir }: Config): DataLock {
   }
 }
 
-/** Migrates the database. Waits for PostgreSQL if it is not reachable yet, as when both start together. */
-async function migrateWhenReachable(databaseUrl: string, stop: AbortSignal): Promise<void> {
-  const end = Date.now() + DATABASE_WAIT_MS
-  for (let isReported = false; ; isReported = true) {
-    try {
-      await migrate(databaseUrl)
-      return
-    } catch (error) {
-      if (error instanceof UnsuitableStoreError) throw UserError.of(error.message)
-      if (!isDatabaseAway(error) || stop.aborted) throw error
-      const reason = reasonOf(error)
-      if (Date.now() > end)
-        throw new UserError(
-          `PostgreSQL at ${describeDatabaseUrl(databaseUrl)} cannot be reached (${reason}).`,
-          'Check DATABASE_URL.',
-        )
-      if (!isReported) printLine(`Waiting for PostgreSQL at ${describeDatabaseUrl(databaseUrl)} (${reason})...`)
-    }
-    await sleep(300, undefined, { signal: stop })
-  }
-}
-
 /** Waits until GET /readyz succeeds, or lacks nothing but the end of a drain: its stores must run for that end. */
 async function awaitReady({ httpPort, httpHost, nodeName }: Config, stop: AbortSignal): Promise<void> {
   const host = httpHost === null || httpHost === '0.0.0.0' || httpHost === '::' ? '127.0.0.1' : httpHost
@@ -204,9 +178,9 @@ async function awaitReady({ httpPort, httpHost, nodeName }: Config, stop: AbortS
   let last = 'no answer'
   for (const end = Date.now() + READY_WAIT_MS; Date.now() < end; await sleep(20, undefined, { signal: stop })) {
     try {
-      const answer = await fetch(url, { signal: AbortSignal.any([stop, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]) })
-      last = await answer.text()
-      if (answer.ok) return
+      const answer = await readReadiness(url, AbortSignal.any([stop, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]))
+      last = answer.body
+      if (answer.isReady) return
       if (isReadyButDrained(last)) {
         printLine(`This node is drained: it sends nothing until \`mailstead node undrain ${nodeName}\`.`)
         return
@@ -221,6 +195,14 @@ async function awaitReady({ httpPort, httpHost, nodeName }: Config, stop: AbortS
   )
 }
 
+/** Not with `fetch`, whose code would stay in memory: 10 MB. */
+async function readReadiness(url: string, signal: AbortSignal): Promise<{ isReady: boolean; body: string }> {
+  const request = get(url, { signal, agent: false })
+  request.on('error', () => undefined) // also after the response began
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  return { isReady: response.statusCode === 200, body: await text(response) }
+}
+
 function isReadyButDrained(body: string): boolean {
   try {
     const { checks = {} } = JSON.parse(body) as { readonly checks?: Readonly<Record<string, string>> }
@@ -229,12 +211,6 @@ function isReadyButDrained(body: string): boolean {
   } catch {
     return false // of a proxy
   }
-}
-
-/** A URL without its password. */
-function describeDatabaseUrl(url: string): string {
-  const { host, pathname, searchParams } = new URL(url)
-  return searchParams.get('host') ?? `${host}${pathname}`
 }
 
 function printLine(line: string): void {
