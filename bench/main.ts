@@ -35,6 +35,7 @@ import { runImport } from '#bench/scenarios/import.ts'
 import { runLatency } from '#bench/scenarios/latency.ts'
 import { runSmtp } from '#bench/scenarios/smtp.ts'
 import { runStreams } from '#bench/scenarios/streams.ts'
+import { runSubmission } from '#bench/scenarios/submission.ts'
 import { runTarpits } from '#bench/scenarios/tarpits.ts'
 import { runTracking } from '#bench/scenarios/tracking.ts'
 import { evaluateTargets } from './targets.ts'
@@ -136,6 +137,9 @@ function listRunners(bench: Bench, results: Mutable<BenchResults>, { openOnce, c
     smtp: async () => {
       results.smtp = await runSmtp(bench, await openOnce(), await chooseOnce())
     },
+    submission: async () => {
+      results.submission = await runSubmission(await withMailstead())
+    },
     latency: async () => {
       results.latency = await runLatency(await withMailstead())
     },
@@ -227,6 +231,7 @@ function collectViolations({
   e2e = [],
   smtp = [],
   references = [],
+  submission,
   latency,
   backlog,
   depth,
@@ -238,7 +243,7 @@ function collectViolations({
 }: BenchResults): string[] {
   return [
     ...[...e2e, ...smtp, ...references].flatMap(({ runs }) => runs.flatMap((run) => run.violations)),
-    ...[latency, backlog, depth, api, tarpits, campaign, automations, tracking].flatMap(
+    ...[submission, latency, backlog, depth, api, tarpits, campaign, automations, tracking].flatMap(
       (result) => result?.violations ?? [],
     ),
   ]

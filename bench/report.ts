@@ -21,7 +21,7 @@ export function writeReport(machine: MachineInfo, results: BenchResults, targets
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`
 }
 
-function comparisons({ e2e, smtp, references }: BenchResults): string[] {
+function comparisons({ e2e, smtp, submission, references }: BenchResults): string[] {
   const smtpTitle = 'SMTP in, SMTP out, one mail a connection, DKIM RSA-2048'
   return [
     ...section(
@@ -34,6 +34,7 @@ function comparisons({ e2e, smtp, references }: BenchResults): string[] {
       otherProcessesNote,
     ),
     ...section(smtp, () => smtpTitle, throughputTable, processTable, threadTable, otherProcessesNote),
+    ...section(submission, () => 'SMTP in, accepted and stored, no delivery', tables.submissionTable),
     ...section(references, () => 'The references alone', throughputTable, processTable, otherProcessesNote),
   ]
 }

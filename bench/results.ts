@@ -13,12 +13,14 @@ import type { DepthResult } from '#bench/scenarios/depth.ts'
 import type { ImportResult } from '#bench/scenarios/import.ts'
 import type { LatencyResult } from '#bench/scenarios/latency.ts'
 import type { StreamsResult } from '#bench/scenarios/streams.ts'
+import type { SubmissionResult } from '#bench/scenarios/submission.ts'
 import type { TarpitsResult } from '#bench/scenarios/tarpits.ts'
 import type { TrackingResult } from '#bench/scenarios/tracking.ts'
 
 export interface BenchResults {
   readonly e2e?: readonly ServerComparison[]
   readonly smtp?: readonly ServerComparison[]
+  readonly submission?: SubmissionResult
   readonly references?: readonly ServerComparison[]
   readonly latency?: LatencyResult
   readonly backlog?: BacklogResult

@@ -8,6 +8,7 @@ import type { DepthResult } from '#bench/scenarios/depth.ts'
 import type { ImportResult } from '#bench/scenarios/import.ts'
 import type { Latencies, LatencyResult } from '#bench/scenarios/latency.ts'
 import type { StreamsResult } from '#bench/scenarios/streams.ts'
+import { signaturesOf, type SubmissionResult, type SubmissionRun } from '#bench/scenarios/submission.ts'
 import type { TarpitsResult } from '#bench/scenarios/tarpits.ts'
 import { TARGET_RATE, type TrackingResult } from '#bench/scenarios/tracking.ts'
 import type { ProcessStages } from '#bench/harness/stages.ts'
@@ -170,6 +171,27 @@ export function apiTable({ comparisons }: ApiResult): string {
       row(comparison.name, comparison.ours, formatRange(bareRatios(comparison), 2)),
       row(`${comparison.name}, bare`, comparison.bare, ''),
     ]),
+  ])
+}
+
+/** CPU in milliseconds a message. */
+export function submissionTable({ rows }: SubmissionResult): string {
+  const names = ['submission', 'postgres', 'redis', 'load']
+  const range = (runs: readonly SubmissionRun[], digits: number, of: (run: SubmissionRun) => number): string =>
+    formatRange(runs.map(of), digits)
+  return formatTable([
+    ['CPU ms a message', 'accepted/s', 'submission', 'in signatures', ...names.slice(1), 'other CPU'],
+    ...rows.map(({ name, runs }) => {
+      const [submission = '', ...others] = names.map((process) => range(runs, 3, ({ cpuMs }) => cpuMs[process] ?? 0))
+      return [
+        name,
+        range(runs, 0, ({ rate }) => rate),
+        submission,
+        range(runs, 2, signaturesOf),
+        ...others,
+        `${range(runs, 0, ({ otherCpuShare }) => otherCpuShare * 100)} %`,
+      ]
+    }),
   ])
 }
 

@@ -9,6 +9,7 @@ import { MIXES, type MailMix } from '#bench/mails/mail-mix.ts'
 export const SCENARIOS = [
   'e2e',
   'smtp',
+  'submission',
   'latency',
   'backlog',
   'depth',
@@ -33,6 +34,9 @@ export interface BenchSizes {
   readonly trialMessages: number
   /** Messages sent before each measurement, so that connections are open and code is compiled. */
   readonly warmUp: number
+  /** Messages by SMTP in each way of sending them, and before the first measurement of it. */
+  readonly submissions: number
+  readonly submissionWarmUp: number
   /** Timed instant messages on an idle server. */
   readonly probes: number
   /** Bulk mail that is queued before the instant mail is sent. */
@@ -81,6 +85,8 @@ const FULL: BenchSizes = {
   referenceMessages: 20_000,
   trialMessages: 3_000,
   warmUp: 3_000,
+  submissions: 3_000,
+  submissionWarmUp: 500,
   probes: 200,
   backlog: 100_000,
   backlogProbes: 100,
@@ -114,6 +120,8 @@ const QUICK: BenchSizes = {
   referenceMessages: 500,
   trialMessages: 200,
   warmUp: 200,
+  submissions: 300,
+  submissionWarmUp: 50,
   probes: 20,
   backlog: 3_000,
   backlogProbes: 10,
@@ -158,6 +166,7 @@ export const USAGE = `Usage: npm run bench -- [${SCENARIOS.join('] [')}] [option
 
   e2e            REST to the receiver, beside Haraka and Postfix in the same run
   smtp           SMTP in and out, beside Haraka and Postfix in the same run
+  submission     SMTP in alone: one mail or many a connection, with and without TLS and AUTH
   latency        one instant mail at a time on an idle server
   backlog        instant mail while much bulk mail is queued
   depth          cost of a message with a short and a long queue
@@ -173,7 +182,7 @@ Without a name: all except references.
 
   --quick           small numbers: does everything work?
   --mail KIND       mail of e2e, smtp and references: ${MIXES.join(', ')} (mixed)
-  --repeats N       repeats of e2e, smtp, api and references (5)
+  --repeats N       repeats of e2e, smtp, submission, api and references (5)
   --messages N      messages of one repeat of e2e, smtp and references, for each server (20000)
   --no-references   e2e and smtp without Haraka and Postfix
   --profile         CPU profiles of api, mta and worker into bench/out

@@ -18,7 +18,8 @@ import { startRemote } from './remote.ts'
 import type { ExpectedMessages } from './sink.ts'
 
 export const SITE = 'site.example'
-const SESSIONS = 30
+/** Connections at the same time. */
+export const SESSIONS = 30
 
 /** Messages of one kind: `from` is the number of the first, `sessions` its share of them. */
 export interface SourceBatch {

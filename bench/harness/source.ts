@@ -1,10 +1,11 @@
 /**
- * A small SMTP source for machines without Postfix's `smtp-source`: sessions that each open a connection, send one
- * message, quit, and repeat. The number precedes the recipient's local part. An unexpected reply of the server fails
- * the measurement.
+ * A small SMTP source, for machines without Postfix's `smtp-source` and for what that cannot do: sessions that each
+ * open a connection, send one message or many, quit, and repeat; with STARTTLS and AUTH where the options say so. The
+ * number precedes the recipient's local part. An unexpected reply of the server fails the measurement.
  */
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
+import { connect as startTls } from 'node:tls'
 import { monotonicMs } from './clock.ts'
 import type { SourceBatch } from './smtp-load.ts'
 
@@ -13,9 +14,17 @@ export interface SourceOptions {
   readonly batches: readonly SourceBatch[]
   readonly sender: string
   readonly site: string
+  /** Default: 1. */
+  readonly messagesPerConnection?: number
+  /** STARTTLS, with a full handshake for each connection. Any certificate is good. */
+  readonly tls?: boolean
+  /** The initial response of AUTH PLAIN in base64 (RFC 4616). Default: no AUTH. */
+  readonly auth?: string
 }
 
 type Target = Omit<SourceOptions, 'batches'>
+
+const CLOSED = 'the server closed the connection'
 
 /** The methods of the source's process (`remote.ts`). */
 export function createSource() {
@@ -29,11 +38,24 @@ export function createSource() {
 }
 
 async function sendBatch(target: Target, { mail, from, count, sessions }: SourceBatch): Promise<void> {
+  const { sender, site, messagesPerConnection = 1 } = target
   const data = Buffer.concat([escapeDots(Buffer.from(mail)), Buffer.from('.\r\n')])
   let sent = 0
+  const sendConnection = async (): Promise<void> => {
+    const connection = await logIn(target)
+    for (let n = 0; n < messagesPerConnection && sent < count; n++) {
+      const number = from + sent++
+      await connection.ask(`MAIL FROM:<${sender}>\r\n`, '250')
+      await connection.ask(`RCPT TO:<${number}r@${site}>\r\n`, '250')
+      await connection.ask('DATA\r\n', '354')
+      await connection.ask(data, '250')
+    }
+    await connection.ask('QUIT\r\n', '221')
+    await connection.closed
+  }
   await Promise.all(
     Array.from({ length: sessions }, async () => {
-      while (sent < count) await sendOne(target, from + sent++, data)
+      while (sent < count) await sendConnection()
     }),
   )
 }
@@ -43,28 +65,50 @@ function escapeDots(mail: Buffer): Buffer {
   return Buffer.from(mail.toString('latin1').replaceAll('\r\n.', '\r\n..'), 'latin1')
 }
 
-async function sendOne({ port, sender, site }: Target, number: number, data: Buffer): Promise<void> {
-  const dialog: readonly (readonly [expected: string, answer: string | Buffer])[] = [
-    ['220', 'EHLO source.example\r\n'],
-    ['250', `MAIL FROM:<${sender}>\r\n`],
-    ['250', `RCPT TO:<${number}r@${site}>\r\n`],
-    ['250', 'DATA\r\n'],
-    ['354', data],
-    ['250', 'QUIT\r\n'],
-  ]
+/** Opens a connection that is ready for the first MAIL. */
+async function logIn({ port, tls = false, auth }: Target): Promise<Connection> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-  const closed = once(socket, 'close')
-  let step = 0
+  let connection = converse(socket)
+  await connection.ask('', '220')
+  await connection.ask('EHLO source.example\r\n', '250')
+  if (tls) {
+    await connection.ask('STARTTLS\r\n', '220')
+    socket.removeAllListeners('data')
+    connection = converse(startTls({ socket, rejectUnauthorized: false }))
+    await connection.ask('EHLO source.example\r\n', '250')
+  }
+  if (auth !== undefined) await connection.ask(`AUTH PLAIN ${auth}\r\n`, '235')
+  return connection
+}
+
+interface Connection {
+  readonly closed: Promise<unknown>
+  /** Sends a command and waits for the reply. Rejects when it has another code, or when the connection ends. */
+  ask(command: string | Buffer, expected: string): Promise<void>
+}
+
+function converse(socket: Socket): Connection {
   let reply = ''
-  socket.setEncoding('latin1')
-  socket.on('data', (chunk: string) => {
-    reply += chunk
+  let expects = ''
+  let onReply: (error: Error | null) => void = () => {}
+  socket.on('data', (chunk: Buffer) => {
+    reply += chunk.toString('latin1')
     if (!/(^|\r\n)\d{3}( [^\r\n]*)?\r\n$/.test(reply)) return
-    const [expected, answer] = dialog[step++] ?? ['221', '']
-    if (!reply.startsWith(expected)) socket.destroy(new Error(`message ${number}: ${reply.trim()}`))
-    else if (answer !== '') socket.write(answer)
+    const isExpected = reply.startsWith(expects)
+    onReply(isExpected ? null : new Error(`the server replied ${reply.trim()}`))
+    if (!isExpected) socket.destroy()
     reply = ''
   })
-  await closed
-  if (step < dialog.length) throw new Error(`message ${number}: the server closed the connection`)
+  const closed = once(socket, 'close').catch((error: unknown) => onReply(error as Error))
+  void closed.then(() => onReply(new Error(CLOSED)))
+  return {
+    closed,
+    ask: (command, expected) =>
+      new Promise((resolve, reject) => {
+        if (socket.destroyed) throw new Error(CLOSED)
+        expects = expected
+        onReply = (error) => (error === null ? resolve() : reject(error))
+        if (command !== '') socket.write(command)
+      }),
+  }
 }

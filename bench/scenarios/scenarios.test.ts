@@ -3,10 +3,12 @@ import type { MailsteadBench } from '#bench/harness/bench.ts'
 import { countViolations } from '#bench/harness/contender.ts'
 import type { BenchSizes } from '#bench/harness/options.ts'
 import { createSink } from '#bench/harness/sink.ts'
+import { certificateFor } from '#test/support/certificate.ts'
 import { runBacklog } from './backlog.ts'
 import { interpolate, runDepth } from './depth.ts'
 import { latencies, runLatency } from './latency.ts'
 import { type StandInFaults, type StandInMailstead, startStandIn } from './stand-in.ts'
+import { runSubmission } from './submission.ts'
 
 const SIZES: BenchSizes = {
   repeats: 1,
@@ -14,6 +16,8 @@ const SIZES: BenchSizes = {
   referenceMessages: 10,
   trialMessages: 5,
   warmUp: 5,
+  submissions: 6,
+  submissionWarmUp: 2,
   probes: 6,
   backlog: 400,
   backlogProbes: 4,
@@ -54,13 +58,41 @@ describe('the scenarios', () => {
     )
     const [receiver, otherReceiver] = receivers
     assert.ok(receiver && otherReceiver)
-    standIn = await startStandIn(faults)
+    standIn = await startStandIn(faults, await certificateFor(['localhost']))
     bench = { mix: 'text', sizes: SIZES, receiver, otherReceiver, references: [], mailstead: standIn, say: () => {} }
   }
   afterEach(async () => {
     await standIn.close()
     await bench.receiver.sink.end()
     await bench.otherReceiver.sink.end()
+  })
+
+  it('submission: accepts mail in each way, and all of it is delivered afterwards', async () => {
+    await open({})
+    const { rows, violations } = await runSubmission(bench)
+    assert.deepEqual(violations, [])
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      [
+        'one a connection',
+        'one a connection, AUTH',
+        'one a connection, STARTTLS',
+        'one a connection, STARTTLS, AUTH',
+        '100 a connection',
+        '100 a connection, AUTH',
+        '100 a connection, STARTTLS',
+        '100 a connection, STARTTLS, AUTH',
+      ],
+    )
+    assert.ok(rows.every(({ runs }) => runs.length === 1 && runs.every(({ rate }) => rate > 0)))
+    const ways = standIn.transactions.map(({ isTls, isLoggedIn }) => `${isTls} ${isLoggedIn}`)
+    assert.sameMembers([...new Set(ways)], ['false false', 'false true', 'true false', 'true true'])
+  })
+
+  it('submission: a second copy is a violation', async () => {
+    await open({ duplicate: 17 })
+    const { violations } = await runSubmission(bench)
+    assert.deepEqual(violations, ['submission: 1 of 64 messages delivered twice'])
   })
 
   it('latency: times every probe', async () => {

@@ -1,12 +1,13 @@
 /**
  * Replaces Mailstead in the tests of the scenarios: an HTTP server that responds
- * with 200, and a queue in memory that is sent to the routed sink while `mta` is
- * started. It neither signs nor stores messages; `lose` and `duplicate` name a
+ * with 200, an SMTP server that accepts everything, and a queue in memory that is
+ * sent to the routed sink while `mta` is started. It neither signs nor stores messages; `lose` and `duplicate` name a
  * message that it loses or sends twice.
  */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
+import { SMTPServer } from 'smtp-server'
 import { createLoad } from '#bench/harness/load.ts'
 import type { Mailstead } from '#bench/harness/mailstead.ts'
 import { SITE } from '#bench/harness/smtp-load.ts'
@@ -17,16 +18,33 @@ export interface StandInFaults {
   readonly duplicate?: number
 }
 
+/** PEM. */
+interface StandInCertificate {
+  readonly key: string
+  readonly cert: string
+}
+
 interface QueuedMail {
   readonly to: string
   readonly text: string
 }
 
+/** Of a message by SMTP. */
+interface StandInTransaction {
+  readonly isTls: boolean
+  readonly isLoggedIn: boolean
+}
+
 export interface StandInMailstead extends Mailstead {
+  readonly transactions: readonly StandInTransaction[]
   close(): Promise<void>
 }
 
-export async function startStandIn({ lose, duplicate }: StandInFaults = {}): Promise<StandInMailstead> {
+/** `certificate`: of its SMTP server. */
+export async function startStandIn(
+  { lose, duplicate }: StandInFaults,
+  certificate: StandInCertificate,
+): Promise<StandInMailstead> {
   const queue: QueuedMail[] = []
   let routes: Readonly<Record<string, number | string>> | null = null
   let next = 1
@@ -36,16 +54,20 @@ export async function startStandIn({ lose, duplicate }: StandInFaults = {}): Pro
       for (let copy = 0; copy < copies; copy++) await deliver(routes ?? {}, mail)
     }
   }
-  const api = await serve((mail) => {
+  const accept = (mail: QueuedMail): void => {
     queue.push(mail)
     void flush()
-  })
+  }
+  const api = await serve(accept)
+  const transactions: StandInTransaction[] = []
+  const submission = await serveSmtp(certificate, accept, transactions)
   const target = { port: (api.address() as AddressInfo).port, key: 'key' }
   const load = createLoad()
   const batch = { target, path: '/', sender: 'sender@bench.example', site: SITE }
   return {
     describe: 'stand-in',
-    submissionPort: 0,
+    submissionPort: (submission.server.address() as AddressInfo).port,
+    transactions,
     workspaceId: '',
     admin: { url: '', key: '' },
     key: '',
@@ -67,7 +89,8 @@ export async function startStandIn({ lose, duplicate }: StandInFaults = {}): Pro
     probe: ({ intervalMs, ...options }) => load.probe({ ...batch, ...options }, intervalMs / 10),
     close: async () => {
       api.close()
-      await once(api, 'close')
+      submission.close()
+      await Promise.all([once(api, 'close'), once(submission.server, 'close')])
     },
   }
 }
@@ -89,6 +112,29 @@ async function serve(onMail: (mail: QueuedMail) => void): Promise<Server> {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
+  return server
+}
+
+async function serveSmtp(
+  certificate: StandInCertificate,
+  onMail: (mail: QueuedMail) => void,
+  transactions: StandInTransaction[],
+): Promise<SMTPServer> {
+  const server = new SMTPServer({
+    ...certificate,
+    authOptional: true,
+    allowInsecureAuth: true,
+    onAuth: ({ username = '' }, _session, reply) => reply(null, { user: username }),
+    onData: (stream, { secure, user, envelope: { rcptTo } }, reply) => {
+      transactions.push({ isTls: secure, isLoggedIn: Boolean(user) })
+      stream.resume().on('end', () => {
+        rcptTo.forEach(({ address }) => onMail({ to: address, text: '' }))
+        reply()
+      })
+    },
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server.server, 'listening')
   return server
 }
 
