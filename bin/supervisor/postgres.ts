@@ -129,7 +129,8 @@ function writeSettings(
 ): void {
   writeAccessRules(dir, account)
   const compression = hasLz4(bin) ? 'lz4' : 'pglz'
-  const megabytes = Math.max(32, Math.min(256, Math.floor(machineMemory() / 16 / 1_048_576)))
+  // more is not faster: the queue is read by key, and what is not here is in the cache of the system
+  const megabytes = Math.max(32, Math.min(128, Math.floor(machineMemory() / 16 / 1_048_576)))
   const settings: Readonly<Record<string, string>> = {
     listen_addresses: '',
     // a list, so the path is quoted: it may contain commas and spaces
