@@ -18,7 +18,11 @@ const INSTRUCTION = new RegExp(
 )
 /** Texts from elsewhere: refusals of the API, a plan of a restore, stores that are not suitable. */
 const ELSEWHERE = ['bin/backup/restore.ts', 'bin/cli/workspace-api.ts', 'bin/commands/account.ts']
-const ELSEWHERE_AT_START = ['bin/commands/role.ts', 'bin/commands/start.ts']
+const ELSEWHERE_AT_START = [
+  'bin/commands/provisioner-process.ts',
+  'bin/commands/provisioner.ts',
+  'bin/commands/role.ts',
+]
 
 const FILES = globSync('bin/**/*.ts', { cwd: ROOT })
   .filter((file) => !file.endsWith('.test.ts'))
