@@ -1,7 +1,7 @@
 /** The topics of pages for people: members, segments, suppressions, received mail, and the queue of the workspace. */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
-import { countEvents } from '#src/statistics/count-events.ts'
+import { countAllEvents } from '#src/statistics/mail.test-data.ts'
 import { sql } from '#src/stores/sql.ts'
 import { listOf, OPERATOR_TOKEN, startApi, textOf, type TestApi } from '#test/support/api.ts'
 import { addDmarcReports } from '#test/support/dmarc-samples.ts'
@@ -90,7 +90,7 @@ describe('topics of the stream of changes', () => {
       body: { from: `shop@${domain}`, to: 'anna@people.example', subject: 'S', text: 'T' },
     })
     assert.equal(status, 200)
-    await countEvents(api)
+    await countAllEvents(api)
     await until(
       () => stream.changesOf('statistics').some((one) => Number(one['sent']) === 7 && Number(one['accepted']) === 1),
       () => `the changes are ${JSON.stringify(stream.changesOf('statistics'))}`,
