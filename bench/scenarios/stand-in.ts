@@ -1,8 +1,8 @@
 /**
  * Replaces Mailstead in the tests of the scenarios: an HTTP server that responds
  * with 200, an SMTP server that accepts everything, and a queue in memory that is
- * sent to the routed sink while `mta` is started. It neither signs nor stores messages; `lose` and `duplicate` name a
- * message that it loses or sends twice.
+ * sent to the routed sink while `mta` is started. It neither signs nor stores
+ * messages; `lose` and `duplicate` name a message that it loses or sends twice.
  */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'

@@ -56,7 +56,11 @@ export function startProvisioner(stop: AbortSignal, output: 'inherit' | 'ignore'
       // a process that has ended already is reported by its exit
       child.send(request, () => undefined)
       const result = await Promise.race([once(child, 'message'), ended])
-      if (typeof result === 'string') throw new Error(`the process for the step "${step}" has ended: ${result}`)
+      if (typeof result === 'string')
+        throw new UserError(
+          `The process that prepares the database ended (${result}) in the step "${step}".`,
+          'Start again. After SIGKILL check first whether the machine has run out of memory.',
+        )
       const { error } = result[0] as StepResult
       if (error !== null) throw reviveError(error)
     },

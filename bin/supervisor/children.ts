@@ -101,12 +101,6 @@ export function listRoles(
     { name: 'worker', args: ['worker'], keysFor: ['worker'] },
   ]
   const submission: RoleProcess[] = isSmall ? [] : [{ name: 'submission', ...mtaWith('submission') }]
-  const receiver = (name: string, ...roles: KeyRole[]): RoleProcess => ({
-    name,
-    ...mtaWith(...roles),
-    isFirst: true,
-    firstArgs: ['--any-port'],
-  })
   if (!isSandbox) return [[...sending, ...submission, receiver('inbound', 'inbound', 'sandbox')]]
   // the built-in receiver receives all mail, so it stops last
   if (isSmall) return [sending, [receiver('inbound', 'inbound', 'sandbox')]]
@@ -121,6 +115,11 @@ function outboundProcess(number: number, isSmall: boolean): RoleProcess {
   return number === 1
     ? { name: 'mta', ...role }
     : { ...role, name: `mta-${number}`, args: [...role.args, '--number', String(number)] }
+}
+
+/** A process with the built-in receiver: the others need its ports. */
+function receiver(name: string, ...roles: KeyRole[]): RoleProcess {
+  return { name, ...mtaWith(...roles), isFirst: true, firstArgs: ['--any-port'] }
 }
 
 function mtaWith(...roles: KeyRole[]): Pick<RoleProcess, 'args' | 'keysFor' | 'env'> {
