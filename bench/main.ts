@@ -30,6 +30,7 @@ import { runBacklog } from '#bench/scenarios/backlog.ts'
 import { runCampaign } from '#bench/scenarios/campaign.ts'
 import { chooseFastest, compareServers, rowsOf, type ServerRun } from '#bench/scenarios/compare.ts'
 import { runContacts } from '#bench/scenarios/contacts.ts'
+import { runCores } from '#bench/scenarios/cores.ts'
 import { runDepth } from '#bench/scenarios/depth.ts'
 import { runImport } from '#bench/scenarios/import.ts'
 import { runLatency } from '#bench/scenarios/latency.ts'
@@ -149,6 +150,9 @@ function listRunners(bench: Bench, results: Mutable<BenchResults>, { openOnce, c
     depth: async () => {
       results.depth = await runDepth(await withMailstead())
     },
+    cores: async () => {
+      results.cores = await runCores(await withMailstead())
+    },
     api: async () => {
       results.api = await runApi(await withMailstead())
     },
@@ -235,6 +239,7 @@ function collectViolations({
   latency,
   backlog,
   depth,
+  cores,
   api,
   tarpits,
   campaign,
@@ -243,7 +248,7 @@ function collectViolations({
 }: BenchResults): string[] {
   return [
     ...[...e2e, ...smtp, ...references].flatMap(({ runs }) => runs.flatMap((run) => run.violations)),
-    ...[submission, latency, backlog, depth, api, tarpits, campaign, automations, tracking].flatMap(
+    ...[submission, latency, backlog, depth, cores, api, tarpits, campaign, automations, tracking].flatMap(
       (result) => result?.violations ?? [],
     ),
   ]

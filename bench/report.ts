@@ -5,6 +5,7 @@
 import type { MachineInfo } from '#bench/harness/machine.ts'
 import type { BenchResults } from './results.ts'
 import { acceptanceTable, otherProcessesNote, processTable, threadTable, throughputTable } from './comparison-tables.ts'
+import { coresTable } from './cores-table.ts'
 import * as tables from './scenario-tables.ts'
 import { formatCount, formatTable } from './table.ts'
 import type { TargetResult } from './targets.ts'
@@ -58,6 +59,7 @@ function latencies({ latency, tarpits, backlog }: BenchResults): string[] {
 
 function volumes({
   depth,
+  cores,
   api,
   import: imported,
   contacts,
@@ -68,6 +70,7 @@ function volumes({
 }: BenchResults): string[] {
   return [
     ...section(depth, () => 'Draining a short and a long queue', tables.depthTable),
+    ...section(cores, () => 'Several outbound processes, 4 KB HTML', coresTable),
     ...section(api, () => 'The REST API beside the bare stack, 50 connections', tables.apiTable),
     ...section(
       imported,

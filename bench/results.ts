@@ -9,6 +9,7 @@ import type { BacklogResult } from '#bench/scenarios/backlog.ts'
 import type { CampaignResult } from '#bench/scenarios/campaign.ts'
 import type { ServerComparison } from '#bench/scenarios/compare.ts'
 import type { ContactsResult } from '#bench/scenarios/contacts.ts'
+import type { CoresResult } from '#bench/scenarios/cores.ts'
 import type { DepthResult } from '#bench/scenarios/depth.ts'
 import type { ImportResult } from '#bench/scenarios/import.ts'
 import type { LatencyResult } from '#bench/scenarios/latency.ts'
@@ -25,6 +26,7 @@ export interface BenchResults {
   readonly latency?: LatencyResult
   readonly backlog?: BacklogResult
   readonly depth?: DepthResult
+  readonly cores?: CoresResult
   readonly api?: ApiResult
   readonly import?: ImportResult
   readonly contacts?: ContactsResult

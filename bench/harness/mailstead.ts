@@ -17,6 +17,7 @@ import type { ProcessManager, StartedProcess } from './process-manager.ts'
 import { type ProcessGroups, readUsage } from './cpu.ts'
 import { SENDER, SENDER_DOMAIN } from './dkim.ts'
 import type { PostResult, Probe } from './load.ts'
+import { type LockWaits, watchLockWaits } from './lock-waits.ts'
 import { type Remote, startRemote } from './remote.ts'
 import { PROGRAM, type ProcessName, ROOT, startProcesses, stopProcesses } from './role-processes.ts'
 import { SITE } from './smtp-load.ts'
@@ -44,14 +45,27 @@ export interface Mailstead {
   /** All running processes, PostgreSQL and Redis included. */
   groups(): ProcessGroups
   /** `routes` is the transport map: from a domain, or `*`, to a port on loopback, or to an address and port. */
-  start(names: readonly ProcessName[], routes: Readonly<Record<string, number | string>>): Promise<void>
+  start(
+    names: readonly ProcessName[],
+    routes: Readonly<Record<string, number | string>>,
+    options?: StartOptions,
+  ): Promise<void>
   stop(...names: readonly ProcessName[]): Promise<void>
+  /** Starts to watch PostgreSQL. The returned function ends it. */
+  watchLockWaits(): Promise<() => Promise<LockWaits>>
   /** Reserves `count` message numbers that are new in this run. Returns the first. */
   reserve(count: number): number
   /** Sends over 50 connections, one request at a time each. Throws UserError when a message is refused. */
   post(tier: Tier, numbers: PostOptions): Promise<PostResult>
   /** Sends one message per interval, to the usual site or another. Throws UserError when one is refused. */
   probe(options: ProbeOptions): Promise<Probe[]>
+}
+
+export interface StartOptions {
+  /** Default: as many as OUTBOUND_PROCESSES says, or one. */
+  readonly outboundProcesses?: number
+  /** Settings that differ from the defaults. */
+  readonly settings?: Readonly<Record<string, string>>
 }
 
 /** The URL of the API, and an admin key with all scopes. */
@@ -117,15 +131,17 @@ export async function openMailstead(
     submissionPort,
     load,
     groups: () => ({ ...Object.fromEntries([...running].map(([name, { pid }]) => [name, pid])), ...stores.groups }),
-    start: (names, routes) =>
+    start: (names, routes, { outboundProcesses = null, settings: changed = {} } = {}) =>
       startProcesses(names, {
         manager,
         running,
         port,
         isProfiled: profileDir !== null,
-        envOf: (name) => ({ ...env, ROUTES: routeMap(routes), ...profiling(profileDir, name) }),
+        outboundProcesses,
+        envOf: (name) => ({ ...env, ...changed, ROUTES: routeMap(routes), ...profiling(profileDir, name) }),
       }),
     stop: (...names) => stopProcesses(names, running),
+    watchLockWaits: () => watchLockWaits(stores.databaseUrl),
     reserve: (count) => (nextNumber += count) - count,
     post: async (tier, { count, site = SITE, ...numbers }) => {
       const batch = { target, path: sendPath(tier), sender: SENDER, site, count, ...numbers }

@@ -13,6 +13,7 @@ export const SCENARIOS = [
   'latency',
   'backlog',
   'depth',
+  'cores',
   'api',
   'import',
   'contacts',
@@ -51,6 +52,8 @@ export interface BenchSizes {
   readonly deepWarmUp: number
   /** Messages in one window of the long drain; as many as all short drains together. */
   readonly window: number
+  /** Messages that each number of outbound processes sends. */
+  readonly coresMessages: number
   /** Requests of each kind in one round and in the warm-up; number of contacts that are read. */
   readonly apiRequests: number
   readonly apiWarmUp: number
@@ -95,6 +98,7 @@ const FULL: BenchSizes = {
   deep: 300_000,
   deepWarmUp: 20_000,
   window: 10_000,
+  coresMessages: 8_000,
   apiRequests: 10_000,
   apiWarmUp: 10_000,
   apiContacts: 1_000,
@@ -130,6 +134,7 @@ const QUICK: BenchSizes = {
   deep: 4_000,
   deepWarmUp: 1_000,
   window: 600,
+  coresMessages: 600,
   apiRequests: 1_000,
   apiWarmUp: 500,
   apiContacts: 50,
@@ -170,6 +175,7 @@ export const USAGE = `Usage: npm run bench -- [${SCENARIOS.join('] [')}] [option
   latency        one instant mail at a time on an idle server
   backlog        instant mail while much bulk mail is queued
   depth          cost of a message with a short and a long queue
+  cores          1 to 16 outbound processes on bound cores, and what follows for 8 and 32 cores
   api            accepts and reads of the REST API, beside the bare stack
   import         a file of a million contacts into an audience
   contacts       pages of an audience of a million

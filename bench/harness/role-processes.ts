@@ -38,15 +38,17 @@ interface ProcessStart {
   readonly port: number
   readonly envOf: (name: ProcessName) => Readonly<Record<string, string>>
   readonly isProfiled: boolean
+  /** How many processes the role `mta` has; null = as many as OUTBOUND_PROCESSES says, or one. */
+  readonly outboundProcesses: number | null
 }
 
 export async function startProcesses(
   names: readonly ProcessName[],
-  { manager, running, port, envOf, isProfiled }: ProcessStart,
+  { manager, running, port, envOf, isProfiled, outboundProcesses }: ProcessStart,
 ): Promise<void> {
   const program = isProfiled ? 'bin/mailstead.ts' : await bundledProgram()
   for (const name of names)
-    for (const [title, args] of processesOf(name)) {
+    for (const [title, args] of processesOf(name, outboundProcesses)) {
       const started = await manager.start({
         name: title,
         file: process.execPath,
@@ -72,14 +74,19 @@ async function bundledProgram(): Promise<string> {
 }
 
 export async function stopProcesses(names: readonly ProcessName[], running: ProcessStart['running']): Promise<void> {
-  const titles = names.flatMap((name) => processesOf(name).map(([title]) => title))
+  const titles = [...running.keys()].filter((title) =>
+    names.some((name) => title === name || title.startsWith(`${name}-`)),
+  )
   await Promise.all(titles.map(async (title) => running.get(title)?.stop()))
   for (const title of titles) running.delete(title)
 }
 
-/** The processes of a role, with their arguments: as many outbound ones as OUTBOUND_PROCESSES says, or one. */
-function processesOf(name: ProcessName): (readonly [title: string, args: readonly string[]])[] {
-  const count = name === 'mta' ? Number(process.env['OUTBOUND_PROCESSES'] ?? 1) : 1
+/** The processes of a role, with their arguments. */
+function processesOf(
+  name: ProcessName,
+  outboundProcesses: number | null,
+): (readonly [title: string, args: readonly string[]])[] {
+  const count = name === 'mta' ? (outboundProcesses ?? Number(process.env['OUTBOUND_PROCESSES'] ?? 1)) : 1
   return Array.from({ length: count }, (_, i) =>
     i === 0 ? [name, ARGS[name]] : [`${name}-${i + 1}`, [...ARGS[name], '--number', String(i + 1)]],
   )

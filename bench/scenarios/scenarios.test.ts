@@ -5,6 +5,7 @@ import type { BenchSizes } from '#bench/harness/options.ts'
 import { createSink } from '#bench/harness/sink.ts'
 import { certificateFor } from '#test/support/certificate.ts'
 import { runBacklog } from './backlog.ts'
+import { runCores } from './cores.ts'
 import { interpolate, runDepth } from './depth.ts'
 import { latencies, runLatency } from './latency.ts'
 import { type StandInFaults, type StandInMailstead, startStandIn } from './stand-in.ts'
@@ -26,6 +27,7 @@ const SIZES: BenchSizes = {
   deep: 100,
   deepWarmUp: 10,
   window: 20,
+  coresMessages: 20,
   apiRequests: 20,
   apiWarmUp: 5,
   apiContacts: 3,
@@ -121,6 +123,30 @@ describe('the scenarios', () => {
     await open({ duplicate: 17 })
     const { violations } = await runBacklog(bench)
     assert.deepEqual(violations, ['backlog: 1 of 408 messages delivered twice'])
+  })
+
+  it('cores: each number of outbound processes sends its messages', async () => {
+    await open({})
+    const { runs, violations } = await runCores(bench, 2)
+    assert.deepEqual(violations, [])
+    assert.deepEqual(
+      runs.map(({ processes, hasOwnCores }) => [processes, hasOwnCores]),
+      [
+        [1, true],
+        [2, true],
+        [1, false],
+        [2, false],
+        [4, false],
+        [16, false],
+      ],
+    )
+    assert.ok(runs.every(({ rate }) => rate > 0))
+  })
+
+  it('cores: a second copy is a violation', async () => {
+    await open({ duplicate: 8 })
+    const { violations } = await runCores(bench, 2)
+    assert.deepEqual(violations, ['cores: 1 of 20 messages delivered twice'])
   })
 
   it('depth: drains and measures both queues', async () => {

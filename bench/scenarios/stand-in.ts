@@ -84,6 +84,7 @@ export async function startStandIn(
     stop: async (...names) => {
       if (names.includes('mta')) routes = null
     },
+    watchLockWaits: async () => async () => ({ writes: 0, lockMs: 0, internalMs: 0 }),
     reserve: (count) => (next += count) - count,
     post: (_tier, { from, count }) => load.post({ ...batch, from, count }, 5),
     probe: ({ intervalMs, ...options }) => load.probe({ ...batch, ...options }, intervalMs / 10),
