@@ -130,14 +130,14 @@ function writeSettings(
   writeAccessRules(dir, account)
   const compression = hasLz4(bin) ? 'lz4' : 'pglz'
   // more is not faster: the queue is read by key, and what is not here is in the cache of the system
-  const megabytes = Math.max(32, Math.min(128, Math.floor(machineMemory() / 16 / 1_048_576)))
+  const megabytes = Math.max(32, Math.min(64, Math.floor(machineMemory() / 16 / 1_048_576)))
   const settings: Readonly<Record<string, string>> = {
     listen_addresses: '',
     // a list, so the path is quoted: it may contain commas and spaces
     unix_socket_directories: `"${sockets.replaceAll('"', '""')}"`,
     unix_socket_permissions: socketGroup === null ? '0700' : '0770',
     ...ACCESS_SETTINGS,
-    // each process opens at most 16: leaves room for more outbound processes, commands and the operator's own
+    // each process opens at most 20: leaves room for more outbound processes, commands and the operator's own
     // connections; tests run many systems at the same time
     max_connections: durable ? '300' : '1000',
     shared_buffers: `${durable ? megabytes : 64}MB`,

@@ -7,8 +7,8 @@
  */
 import { DatabaseError, escapeLiteral, types, type Client, type QueryResult } from 'pg'
 import type { Log } from '#src/platform/log.ts'
-import { isSmallMachine } from '#src/platform/machine-memory.ts'
 import type { Actor } from './audit.ts'
+import { equalSizes, poolSizes } from './pool-sizes.ts'
 import { readTime, type PostgresClient } from './postgres-client.ts'
 import { ConnectionPool, type ConnectionPoolOptions } from './postgres-pool.ts'
 import { createServerClock, type ServerClock } from './server-clock.ts'
@@ -168,16 +168,12 @@ export const HOT_SETTINGS: ConnectionPoolOptions['settings'] = {
 
 type Pools = Readonly<Record<PoolStatus['pool'], ConnectionPool>>
 
-/** A process of PostgreSQL for a connection takes 3 to 4 MB. */
-function defaultConnections(): number {
-  return isSmallMachine() ? 4 : 8
-}
-
 /**
  * Opens three pools, which connect on first use: `urgent` and `hot` for prepared statements and transactions, `plain`
- * for all others. `max` is the number of connections of each, half of it for `urgent`.
+ * for all others. `max` is the number of connections of each, half of it for `urgent`; by default the machine decides.
  */
-export function openDb(url: string, log: Log, max = defaultConnections(), patienceMs = PATIENCE_MS): Db {
+export function openDb(url: string, log: Log, max?: number, patienceMs = PATIENCE_MS): Db {
+  const sizes = max === undefined ? poolSizes() : equalSizes(max)
   const clock = createServerClock()
   const open = (size: number, limitMs: number, settings: ConnectionPoolOptions['settings'] = {}): ConnectionPool =>
     new ConnectionPool(url, log, {
@@ -191,9 +187,9 @@ export function openDb(url: string, log: Log, max = defaultConnections(), patien
       },
     })
   const pools: Pools = {
-    urgent: open(Math.ceil(max / 2), patienceMs.urgent, HOT_SETTINGS),
-    hot: open(max, patienceMs.normal, HOT_SETTINGS),
-    plain: open(max, patienceMs.normal),
+    urgent: open(sizes.urgent, patienceMs.urgent, HOT_SETTINGS),
+    hot: open(sizes.hot, patienceMs.normal, HOT_SETTINGS),
+    plain: open(sizes.plain, patienceMs.normal),
   }
   const sessions = createSessions(() => open(1, patienceMs.normal), patienceMs.normal, isDatabaseAway)
   const shared: Pick<Db, 'apart' | 'session' | 'clock' | 'measureClock' | 'pools' | 'connectionChanges' | 'close'> = {
