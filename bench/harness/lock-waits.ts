@@ -1,6 +1,6 @@
 /**
- * How much PostgreSQL works and waits for locks while messages are sent: transactions that write, and connections that
- * wait, sampled every 20 ms. A sample costs the server a quarter of a millisecond.
+ * How much PostgreSQL writes and waits for locks while messages are sent: transactions that write, and connections that
+ * wait, sampled every 20 ms.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'

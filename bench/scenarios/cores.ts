@@ -67,6 +67,8 @@ export interface Prediction {
 }
 type Part = 'all cores' | 'outbound' | 'Redis' | 'one api'
 
+type Placement = Pick<CoresRun, 'processes' | 'hasOwnCores'>
+
 const OWN_CORES = [1, 2]
 const ONE_CORE = [1, 2, 4, 16]
 const PREDICTED_CORES = [2, 8, 32]
@@ -80,7 +82,7 @@ export async function runCores(bench: MailsteadBench, cores = availableParalleli
   const accepts: AcceptCost[] = []
   const violations: string[] = []
   const dir = mkdtempSync(join(tmpdir(), 'mailstead-cores-'))
-  const placements = [
+  const placements: readonly Placement[] = [
     ...OWN_CORES.map((processes) => ({ processes, hasOwnCores: true })),
     ...ONE_CORE.map((processes) => ({ processes, hasOwnCores: false })),
   ]
@@ -91,19 +93,20 @@ export async function runCores(bench: MailsteadBench, cores = availableParalleli
       const settings = { SHAPING_FILE: writeShaping(dir, processes) }
       await mailstead.start(['mta'], routes, { outboundProcesses: processes, settings })
       bind(bench, placement, cores)
-      const drained = await measureDrain(bench)
+      const drained = await measureDrain(bench, range(placement.hasOwnCores ? 0 : 1, cores))
       await mailstead.stop('mta')
-      const { accept, run } = { accept: drained.accept, run: { ...placement, ...drained.run } }
+      const run = { ...placement, ...drained.run }
       runs.push(run)
-      accepts.push(accept)
+      accepts.push(drained.accept)
       violations.push(...drained.violations)
       bench.say(`  ${describeRun(run)}`)
     }
     return { runs, accept: accepts[0] ?? { cpuMs: {}, mainMs: 0 }, violations }
   } finally {
     await mailstead.stop('worker', 'mta', 'api')
-    pinToCores(Object.values(mailstead.groups()), range(0, cores))
     rmSync(dir, { recursive: true, force: true })
+    pinToCores(Object.values(mailstead.groups()), range(0, cores))
+    bindReceiver(receiver.sink, range(0, cores))
   }
 }
 
@@ -137,22 +140,25 @@ function isOutbound(name: string): boolean {
   return name === 'mta' || name.startsWith('mta-')
 }
 
-function bind(
-  { mailstead, receiver: { sink } }: MailsteadBench,
-  { hasOwnCores }: Pick<CoresRun, 'hasOwnCores'>,
-  cores: number,
-): void {
+/** Binds the outbound processes, and in the second placement all others. */
+function bind({ mailstead }: MailsteadBench, { hasOwnCores }: Placement, cores: number): void {
   const groups = mailstead.groups()
   const outbound = outboundOf(groups)
-  const others = Object.values(groups).filter((pid) => !outbound.includes(pid))
   if (hasOwnCores) outbound.forEach((pid, i) => pinToCores([pid], [i % cores]))
   else {
     pinToCores(outbound, [0])
-    pinToCores(
-      [...others, sink.pid].filter((pid) => pid !== process.pid),
-      range(1, cores),
-    )
+    pinToCores(othersOf(groups), range(1, cores))
   }
+}
+
+function othersOf(groups: ProcessGroups): number[] {
+  const outbound = outboundOf(groups)
+  return Object.values(groups).filter((pid) => !outbound.includes(pid))
+}
+
+/** The receiver of the tests is in their own process, which stays as it is. */
+function bindReceiver({ pid }: Pick<MeasuredSink, 'pid'>, cores: readonly number[]): void {
+  if (pid !== process.pid) pinToCores([pid], cores)
 }
 
 interface Drained {
@@ -162,12 +168,13 @@ interface Drained {
 }
 
 /** The checking sink receives the warm-up; then the rate is measured with the one that costs the least. */
-async function measureDrain(bench: MailsteadBench): Promise<Drained> {
+async function measureDrain(bench: MailsteadBench, receiverCores: readonly number[]): Promise<Drained> {
   const { mailstead, receiver, sizes } = bench
   const groups = mailstead.groups()
   // each process compiles its own code
   const warmUp = await sendAll(bench, receiver.sink, sizes.warmUp * Math.max(1, outboundOf(groups).length / 2))
   const drained = await withRateSink(receiver, async (sink) => {
+    bindReceiver(sink, receiverCores)
     const from = mailstead.reserve(sizes.coresMessages)
     const expected = { from, count: sizes.coresMessages, hasNumberedBody: true }
     await sink.begin(expected)
