@@ -1,9 +1,8 @@
 /** The tables of the scenario `cores`: what was measured with several outbound processes, and what follows from it. */
-import { type CoresResult, predict } from '#bench/scenarios/cores.ts'
+import { type CoresResult, PARTS, predict } from '#bench/scenarios/cores.ts'
 import { formatCount, formatTable } from './table.ts'
 
 const CPU = ['mta', 'worker', 'postgres', 'redis']
-const PARTS = ['all cores', 'outbound', 'Redis', 'one api'] as const
 
 export function coresTable({ runs, accept }: CoresResult): string {
   const drains = formatTable([

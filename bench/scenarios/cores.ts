@@ -20,7 +20,8 @@ import type { MailsteadBench } from '#bench/harness/bench.ts'
 import { monotonicMs } from '#bench/harness/clock.ts'
 import { countViolations, cpuPerMessage, waitForArrivals } from '#bench/harness/contender.ts'
 import { pinToCores } from '#bench/harness/cpu-pinning.ts'
-import { type ProcessGroups, readUsage } from '#bench/harness/cpu.ts'
+import { readUsage } from '#bench/harness/cpu.ts'
+import { isOutbound, outboundOf, signalOutbound } from '#bench/harness/outbound.ts'
 import { type MeasuredSink, withRateSink } from '#bench/harness/rate-sink.ts'
 import { ROOT } from '#bench/harness/role-processes.ts'
 import { readThreads, threadsPerMessage } from '#bench/harness/threads.ts'
@@ -57,6 +58,8 @@ export interface CoresResult {
   readonly violations: readonly string[]
 }
 
+export const PARTS = ['all cores', 'outbound', 'Redis', 'one api'] as const
+
 /** Messages a second that each part allows for, on a machine that only runs Mailstead. */
 export interface Prediction {
   readonly cores: number
@@ -65,7 +68,7 @@ export interface Prediction {
   /** The part with the smallest number. */
   readonly limitedBy: Part
 }
-type Part = 'all cores' | 'outbound' | 'Redis' | 'one api'
+type Part = (typeof PARTS)[number]
 
 type Placement = Pick<CoresRun, 'processes' | 'hasOwnCores'>
 
@@ -131,15 +134,6 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, i) => from + i)
 }
 
-/** The outbound processes, by their names in the groups. */
-function outboundOf(groups: ProcessGroups): number[] {
-  return Object.entries(groups).flatMap(([name, pid]) => (isOutbound(name) ? [pid] : []))
-}
-
-function isOutbound(name: string): boolean {
-  return name === 'mta' || name.startsWith('mta-')
-}
-
 /** Binds the outbound processes, and in the second placement all others. */
 function bind({ mailstead }: MailsteadBench, { hasOwnCores }: Placement, cores: number): void {
   const groups = mailstead.groups()
@@ -147,13 +141,9 @@ function bind({ mailstead }: MailsteadBench, { hasOwnCores }: Placement, cores: 
   if (hasOwnCores) outbound.forEach((pid, i) => pinToCores([pid], [i % cores]))
   else {
     pinToCores(outbound, [0])
-    pinToCores(othersOf(groups), range(1, cores))
+    const others = Object.values(groups).filter((pid) => !outbound.includes(pid))
+    pinToCores(others, range(1, cores))
   }
-}
-
-function othersOf(groups: ProcessGroups): number[] {
-  const outbound = outboundOf(groups)
-  return Object.values(groups).filter((pid) => !outbound.includes(pid))
 }
 
 /** The receiver of the tests is in their own process, which stays as it is. */
@@ -181,7 +171,7 @@ async function measureDrain(bench: MailsteadBench, receiverCores: readonly numbe
     const accept = await fill(bench, expected)
     const watched = await mailstead.watchLockWaits()
     const [usage, threads, startedAt] = [readUsage(groups), readThreads(groups), monotonicMs()]
-    signal(groups, 'SIGCONT')
+    signalOutbound(groups, 'SIGCONT')
     await waitForArrivals(sink, expected.count)
     await sleep(SETTLE_MS)
     const perMessage = cpuPerMessage(usage, readUsage(groups), expected.count)
@@ -218,17 +208,13 @@ async function fill(
   { from, count }: { readonly from: number; readonly count: number },
 ): Promise<AcceptCost> {
   const groups = mailstead.groups()
-  signal(groups, 'SIGSTOP')
+  signalOutbound(groups, 'SIGSTOP')
   const [usage, threads] = [readUsage(groups), readThreads(groups)]
   await mailstead.post('async', { from, count, mix: 'html' })
   return {
     cpuMs: mergeOutbound(cpuPerMessage(usage, readUsage(groups), count)),
     mainMs: threadsPerMessage(threads, readThreads(groups), count)['api']?.main ?? 0,
   }
-}
-
-function signal(groups: ProcessGroups, name: 'SIGSTOP' | 'SIGCONT'): void {
-  for (const pid of outboundOf(groups)) process.kill(pid, name)
 }
 
 function sumOf<T>(times: Readonly<Record<string, T>>, of: (one: T) => number): number {
@@ -266,6 +252,5 @@ function total(cpuMs: Readonly<Record<string, number>>): number {
 }
 
 function smallest(limits: Prediction['limits']): Part {
-  const parts: readonly Part[] = ['all cores', 'outbound', 'Redis', 'one api']
-  return parts.reduce((least, part) => (limits[part] < limits[least] ? part : least))
+  return PARTS.reduce<Part>((least, part) => (limits[part] < limits[least] ? part : least), PARTS[0])
 }

@@ -12,6 +12,7 @@ import type { MailsteadBench } from '#bench/harness/bench.ts'
 import { monotonicMs } from '#bench/harness/clock.ts'
 import { waitForArrivals, countViolations } from '#bench/harness/contender.ts'
 import { type ProcessGroups, readUsage } from '#bench/harness/cpu.ts'
+import { signalOutbound } from '#bench/harness/outbound.ts'
 
 export interface Drain {
   /** Messages queued at the start of the window. */
@@ -79,10 +80,10 @@ async function drainShallow({
     const count = round === 0 ? warmUp : shallow
     const from = mailstead.reserve(count)
     await sink.begin({ from, count, hasNumberedBody: true })
-    signalMta(groups, 'SIGSTOP')
+    signalOutbound(groups, 'SIGSTOP')
     await mailstead.post('bulk', { from, count })
     const before = cpuTimes(groups)
-    signalMta(groups, 'SIGCONT')
+    signalOutbound(groups, 'SIGCONT')
     await waitForArrivals(sink, count)
     await sleep(SETTLE_MS)
     const { sample: _, ...ledger } = await sink.finish()
@@ -189,8 +190,4 @@ function combine(one: CpuTimes, other: CpuTimes, how: (one: number, other: numbe
 
 function cpuTimes(groups: ProcessGroups): CpuTimes {
   return Object.fromEntries(Object.entries(readUsage(groups)).map(([name, { cpuMs }]) => [name, cpuMs]))
-}
-
-function signalMta(groups: ProcessGroups, signal: 'SIGSTOP' | 'SIGCONT'): void {
-  if (groups['mta'] !== undefined) process.kill(groups['mta'], signal)
 }
