@@ -83,7 +83,8 @@ src/doctor: config src/certificates src/crypto src/domains src/egress src/going-
 mta/route: config config/settings src/concurrency src/net src/platform
 mta/smtp: src/mail src/net
 mta/smtp-server: config config/settings src src/certificates src/net src/platform
-mta/sandbox: config mta/smtp-server src src/crypto src/domains src/mail src/platform src/sandbox src/stores
+mta/sandbox: config mta/smtp-server src src/concurrency src/crypto src/domains src/mail src/platform src/sandbox
+  src/stores
 mta/classify: src/mail src/messages
 mta/egress: config src src/auth src/concurrency src/egress src/messages
 mta/compose: src/concurrency src/mail src/mime src/templates src/tracking

@@ -2,9 +2,12 @@
  * Inspects a captured mail: its message id, From and Subject, and the DKIM result of each signature. mailauth verifies
  * the signatures with the keys that the sandbox DNS publishes. An unparsable mail is accepted too; unknown fields are
  * null. The parser and the verifier are large, so the first mail loads them: outside sandbox mode there may be none.
+ * Mail of one burst has the same keys, so an answer of the DNS is used for a second; a failed lookup is repeated.
  */
 import { Resolver } from 'node:dns/promises'
 import type { ParsedMail } from 'mailparser'
+import { createLoadingCache } from '#src/concurrency/loading-cache.ts'
+import { systemClock } from '#src/platform/clock.ts'
 import { idOfHex } from '#src/platform/id.ts'
 import { parseReturnPath, type Mac } from '#src/mail/verp.ts'
 import type { DkimResult, CapturedMail } from '#src/sandbox/inbox.ts'
@@ -19,12 +22,18 @@ export interface MailInspector {
 /** Longer than any real header section; the rest is ignored. */
 const MAX_HEADER_BYTES = 512 * 1024
 const DNS_TIMEOUT_MS = 2000
+const KEPT_ANSWERS = { max: 1000, ttlMs: 1000 }
+
+type KeyLookup = (name: string, type: string) => Promise<string[][]>
 
 export function createMailInspector(dnsPort: number, macs: readonly Mac[]): MailInspector {
   const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: 2 })
   resolver.setServers([`127.0.0.1:${dnsPort}`])
+  const answers = createLoadingCache<string[][]>(systemClock, KEPT_ANSWERS)
+  const lookUp: KeyLookup = (name, type) =>
+    answers.get(`${type} ${name}`, () => resolver.resolve(name, type) as Promise<string[][]>)
   const inspect = async (raw: Buffer, mailFrom: string): Promise<MailInspection> => {
-    const [headers, dkim] = await Promise.all([parseHeaders(raw), verifySignatures(raw, resolver)])
+    const [headers, dkim] = await Promise.all([parseHeaders(raw), verifySignatures(raw, lookUp)])
     return {
       headerFrom: headers?.from?.text ?? null,
       subject: headers?.subject ?? null,
@@ -53,12 +62,12 @@ function parseMessageId(field: string | undefined): string | null {
 }
 
 /** Returns one result for each signature. */
-async function verifySignatures(raw: Buffer, resolver: Resolver): Promise<DkimResult[]> {
+async function verifySignatures(raw: Buffer, lookUp: KeyLookup): Promise<DkimResult[]> {
   const { dkimVerify } = await import('mailauth/lib/dkim/verify.js')
   try {
     const { results } = await dkimVerify(raw, {
       strict: true,
-      resolver: (name, type) => resolver.resolve(name, type) as Promise<string[][]>,
+      resolver: lookUp,
     })
     return results
       .filter(({ status }) => status.result !== 'none')

@@ -16,8 +16,8 @@ import {
 } from 'smtp-server'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
-import { storeCapturedMail } from '#src/sandbox/inbox.ts'
 import { SANDBOX_MX } from '#src/sandbox/sandbox-host.ts'
+import type { CapturedMailWriter } from './captured-mail-writer.ts'
 import type { MailInspector } from './mail-inspection.ts'
 import type { SimulatedReportSender } from './simulated-reports.ts'
 import { simulate } from './simulators.ts'
@@ -29,8 +29,9 @@ export interface SandboxReceiver {
 }
 
 export interface SandboxReceiverDeps {
-  readonly ctx: Pick<Context, 'config' | 'db' | 'clock' | 'log'>
+  readonly ctx: Pick<Context, 'config' | 'clock' | 'log'>
   readonly inspector: MailInspector
+  readonly writer: CapturedMailWriter
   /** How often each recipient of each message was deferred or dropped. */
   readonly counts: RecentCounts
   /** Sends the bounces and complaints that a simulator address asks for. */
@@ -193,7 +194,7 @@ function findFlaw(raw: Buffer): string | null {
 }
 
 async function storeAccepted(
-  { ctx, inspector }: SandboxReceiverDeps,
+  { ctx, inspector, writer }: SandboxReceiverDeps,
   session: SMTPServerSession,
   raw: Buffer,
 ): Promise<string> {
@@ -204,7 +205,7 @@ async function storeAccepted(
     const inspection = await inspector.inspect(raw, mailFrom)
     const tls = tlsOptions === false ? null : `${tlsOptions.version} ${tlsOptions.standardName}`
     const mail = { ...inspection, mailFrom, tls, raw }
-    const [id = ''] = await storeCapturedMail(ctx.db, mail, recipients, new Date(ctx.clock.now()))
+    const [id = ''] = await writer.store({ mail, recipients, at: new Date(ctx.clock.now()) })
     ctx.log.info({ id: inspection.messageId, from: mailFrom, to: recipients, inbox: id }, 'the sandbox captured a mail')
     return `2.6.0 Captured as ${id}`
   } catch (error) {

@@ -11,6 +11,7 @@ import type { Context } from '#src/context.ts'
 import { pruneInbox } from '#src/sandbox/inbox.ts'
 import { SANDBOX_MX } from '#src/sandbox/sandbox-host.ts'
 import { type Certificate, loadSelfSignedCertificate } from '#mta/smtp-server/self-signed-certificate.ts'
+import { createCapturedMailWriter } from './captured-mail-writer.ts'
 import { listenDns } from './dns-listener.ts'
 import { createMailInspector } from './mail-inspection.ts'
 import { createSimulatedReportSender } from './simulated-reports.ts'
@@ -54,12 +55,15 @@ export async function startSandbox(
     undo.unshift(() => dns.stop())
     const inspector = createMailInspector(dns.port, digestsFor(ctx.encryption, 'return-path'))
     undo.unshift(() => inspector.stop())
+    const writer = createCapturedMailWriter(ctx.db)
+    undo.unshift(() => writer.drain())
     const certificate = loaded ?? (await loadSandboxCertificate(ctx))
     const reports = createSimulatedReportSender(ctx)
     undo.unshift(() => reports.stop())
     const deps = {
       ctx,
       inspector,
+      writer,
       counts: createRecentCounts(),
       reports,
       certificate,

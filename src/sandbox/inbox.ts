@@ -2,6 +2,7 @@
  * Mail captured by the built-in receiver: the receiver writes it; the command line and the workspace that sent it read
  * it. One row for each recipient. Rows are kept for a week; nothing else depends on them.
  */
+import { defineInput } from '#src/stores/binary-columns.ts'
 import type { Queryable } from '#src/stores/db.ts'
 import { newId } from '#src/platform/id.ts'
 import { newestFirst, readPage, type Page, type PageRequest } from '#src/stores/page.ts'
@@ -42,15 +43,34 @@ export interface InboxMail extends InboxEntry {
   readonly raw: Buffer
 }
 
+/** A row of the table. */
+interface InboxRow extends Omit<InboxEntry, 'dkim'> {
+  /** JSON. */
+  readonly dkim: string
+  readonly raw: Buffer
+}
+
+const ROWS = defineInput(1, {
+  id: ['uuid', (row: InboxRow) => row.id],
+  received_at: ['timestamptz', (row) => row.receivedAt],
+  rcpt_to: ['text', (row) => row.rcptTo],
+  mail_from: ['text', (row) => row.mailFrom],
+  header_from: ['text', (row) => row.headerFrom],
+  subject: ['text', (row) => row.subject],
+  message_id: ['uuid', (row) => row.messageId],
+  tls: ['text', (row) => row.tls],
+  dkim: ['jsonb', (row) => row.dkim],
+  raw: ['bytea', (row) => row.raw],
+})
+
 const INSERT = weekly(
   'sandbox-inbox-insert',
   (weeks) => sql`
-    INSERT INTO sandbox_inbox (
-      id, received_at, rcpt_to, mail_from, header_from, subject, message_id, tls, dkim, raw, workspace_id
-    )
-    SELECT id, $3, rcpt_to, $4, $5, $6, $7, $8, $9, $10,
-      (SELECT workspace_id FROM messages WHERE id = $7 AND ${weeks.contain('id')})
-    FROM unnest($1::uuid[], $2::text[]) AS each (id, rcpt_to)
+    INSERT INTO sandbox_inbox (${ROWS.names}, workspace_id)
+    SELECT
+      ${ROWS.names},
+      (SELECT m.workspace_id FROM messages m WHERE m.id = each.message_id AND ${weeks.contain('m.id')})
+    FROM ${ROWS.from('each')}
   `,
 )
 
@@ -59,31 +79,36 @@ const COLUMNS = sql`
   message_id AS "messageId", tls, dkim
 `
 
-/**
- * Stores the mail once for each recipient, in one statement. Returns the ids of the rows; they are committed when it
- * resolves.
- */
+/** A mail and those who receive it. */
+export interface ReceivedMail {
+  readonly mail: CapturedMail
+  readonly recipients: readonly string[]
+  readonly at: Date
+}
+
+/** Stores one mail; see `storeCapturedMails`. */
 export async function storeCapturedMail(
   db: Queryable,
   mail: CapturedMail,
   recipients: readonly string[],
   at: Date,
 ): Promise<string[]> {
-  const ids = recipients.map(() => newId(at.getTime()))
-  const { mailFrom, headerFrom, subject, messageId, tls, dkim, raw } = mail
-  await db.query(INSERT.for(messageId === null ? [] : [messageId]), [
-    ids,
-    recipients,
-    at,
-    mailFrom,
-    headerFrom,
-    subject,
-    messageId,
-    tls,
-    JSON.stringify(dkim),
-    raw,
-  ])
+  const [ids = []] = await storeCapturedMails(db, [{ mail, recipients, at }])
   return ids
+}
+
+/**
+ * Stores each mail once for each of its recipients, all in one statement. Returns the ids of the rows of each mail;
+ * they are committed when it resolves. A value that PostgreSQL refuses, such as a NUL, stores none of them.
+ */
+export async function storeCapturedMails(db: Queryable, received: readonly ReceivedMail[]): Promise<string[][]> {
+  const rows = received.map(({ mail, recipients, at }) => {
+    const row = { ...mail, dkim: JSON.stringify(mail.dkim), receivedAt: at }
+    return recipients.map((rcptTo): InboxRow => ({ ...row, rcptTo, id: newId(at.getTime()) }))
+  })
+  const messageIds = received.flatMap(({ mail }) => mail.messageId ?? [])
+  await db.query(INSERT.for(messageIds), ROWS.parametersOf(rows.flat()))
+  return rows.map((ofMail) => ofMail.map(({ id }) => id))
 }
 
 /** Newest first. */
