@@ -10,6 +10,7 @@ import { createServer as createDoor, type AddressInfo, type Server as PortServer
 import type { Duplex } from 'node:stream'
 import type { SecureContext } from 'node:tls'
 import { ConfigError } from '#config/load.ts'
+import { LiveSet } from '#src/concurrency/live-set.ts'
 import { takePassedSocket } from '#src/net/passed-sockets.ts'
 import { ERRORS, refuse, type ErrorCode } from '#src/platform/errors.ts'
 import { newId } from '#src/platform/id.ts'
@@ -84,7 +85,7 @@ export async function listen(handlers: Handlers, options: ListenOptions): Promis
   // with a door, connections of the port reach the server through it
   const serve = (socket: Socket): void => void server.emit('connection', socket)
   const onPort: PortServer = tls?.door === undefined ? server : createDoor(tls.door(serve))
-  const openResponses = new Set<ServerResponse>()
+  const openResponses = new LiveSet<ServerResponse>()
   const sockets = new Set<Socket>()
   const used = new WeakSet<Socket>()
   let isStopping = false

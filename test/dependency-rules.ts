@@ -95,8 +95,8 @@ mta/inbound: config config/settings mta/classify mta/sandbox mta/smtp-server src
   src/rate-limits src/report-arrivals src/stores src/suppression src/tls-reports src/tracking src/workspaces
 mta/submission: config config/settings mta/smtp-server src src/auth src/concurrency src/mail src/messages src/metrics
   src/net src/platform src/queue src/rate-limits src/stores src/submission src/templates src/traces src/workspaces
-mta/transport: config config/settings mta/classify mta/egress mta/route mta/security mta/shaping mta/smtp src src/mail
-  src/messages src/net src/platform src/providers src/shaping
+mta/transport: config config/settings mta/classify mta/egress mta/route mta/security mta/shaping mta/smtp src
+  src/concurrency src/mail src/messages src/net src/platform src/providers src/shaping
 mta/delivery: config mta/compose mta/egress mta/route mta/sandbox mta/security mta/shaping mta/smtp mta/transport src
   src/concurrency src/contacts src/deferred-content src/domains src/going-live src/mail src/messages src/mime
   src/platform src/providers src/queue src/stores src/suppression src/traces src/tracking src/workspaces

@@ -12,6 +12,7 @@ import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 import type { Throttle, ThrottleUser } from '#mta/shaping/throttle.ts'
 import { WAITS_FOR_SOURCE } from '#src/egress/sources.ts'
 import type { ClaimLimit } from './ready-queue.ts'
+import { LiveSet } from '#src/concurrency/live-set.ts'
 import { TIER_NAMES } from '#src/queue/tiers.ts'
 
 /** The most that one queue holds: other processes cannot send it. */
@@ -59,7 +60,7 @@ export class SourceQueue implements ThrottleUser {
   #throttle: Throttle
   #activeOthers = 0
   /** Deliveries that have begun and not ended. */
-  readonly #begun = new Set<ClaimedDelivery>()
+  readonly #begun = new LiveSet<ClaimedDelivery>()
   #windowAtMs = 0
   #windowDone = 0
   #rate = 0

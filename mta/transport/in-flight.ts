@@ -4,6 +4,7 @@
  * connection and reports how far it was. A message before its transaction ends at once, without a result.
  */
 import type { Socket } from 'node:net'
+import { LiveSet } from '#src/concurrency/live-set.ts'
 import type { Mail } from '#mta/smtp/transaction.ts'
 import type { Attempt, Outcome } from '#src/messages/outcome.ts'
 
@@ -39,7 +40,7 @@ export interface InFlightDeliveries {
 }
 
 export function createInFlightDeliveries(): InFlightDeliveries {
-  const inFlight = new Set<InFlightDelivery>()
+  const inFlight = new LiveSet<InFlightDelivery>()
   const sockets = new Set<Socket>()
   let isAborted = false
   return {
