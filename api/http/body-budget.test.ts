@@ -107,7 +107,7 @@ describe('the budget of large bodies', () => {
     socket.destroy()
     const read = results[0]
     assert.ok(read !== undefined && !(read instanceof Error) && read.ok)
-    await until(() => read.memory.isClosed)
+    await until(() => read.memory.isClosed())
     assert.strictEqual(budget.bytes, zeros.length)
     assert.isFalse(read.memory.reserve(1))
     finish()

@@ -16,7 +16,7 @@ export interface BodyBudget {
 
 export interface BodyMemory {
   /** Whether the response has closed: it was sent, or the client disconnected. */
-  readonly isClosed: boolean
+  isClosed(): boolean
   /** False if there is no room, or the response has closed. */
   reserve(bytes: number): boolean
   /** Keeps the memory until the work settles, even if the response closes before. */
@@ -38,9 +38,7 @@ export function createBodyBudget(max: number): BodyBudget {
       held = 0
     }
     return {
-      get isClosed() {
-        return isClosed()
-      },
+      isClosed,
       reserve: (bytes) => {
         if (isClosed() || !hasRoom(bytes)) return false
         if (!isWaiting) res.once('close', releaseIfUnused)

@@ -139,7 +139,7 @@ const ENDED_EARLY = invalid([{ path: '', message: 'the body ended early' }])
 
 /** A client that has gone is no reason for a 503 in the metrics. */
 function refusalWithoutRoom(memory: BodyMemory): Refusal {
-  return memory.isClosed ? ENDED_EARLY : NO_MEMORY
+  return memory.isClosed() ? ENDED_EARLY : NO_MEMORY
 }
 
 /** The refusal of a compressed body. `limit` is that of the decompressed bytes. */
@@ -182,7 +182,7 @@ interface AcceptedBody {
 function reserveWhileReading(req: IncomingMessage, memory: BodyMemory): void {
   req.on('data', (chunk: Buffer) => {
     // after the response, what still arrives is discarded: closing at once could lose the response
-    if (!memory.reserve(chunk.length) && !memory.isClosed) req.destroy()
+    if (!memory.reserve(chunk.length) && !memory.isClosed()) req.destroy()
   })
 }
 

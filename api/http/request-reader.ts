@@ -108,7 +108,7 @@ async function readChecked(
   if (!read.ok) return read
   const { kind, bytes, isLarge, memory, stream: bodyStream } = read
   if (isLarge && bytes !== null && spec.body !== undefined) {
-    const parsing = largeBodies.read(spec.name, bytes, kind, () => memory.isClosed)
+    const parsing = largeBodies.read(spec.name, bytes, kind, () => memory.isClosed())
     return addBody(await memory.keepFor(parsing), { params, query, bodyStream }, findings)
   }
   const given = bytes === null ? STREAMED : parseBytes(bytes, kind, koa.req.headers['content-type'])

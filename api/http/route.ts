@@ -64,12 +64,12 @@ export interface ApiRequest<A extends Access, P, Q, B> {
   readonly query: Parsed<Q>
   readonly body: Parsed<B>
   readonly headers: IncomingHttpHeaders
-  /** The client's IP address, from the trusted proxies (`client-address.ts`). Read on access. */
+  /** The client's IP address, from the trusted proxies (`client-address.ts`). */
   readonly address: string
   /** A HEAD request: only the headers are sent. */
   readonly isHead: boolean
-  /** Aborts when the client disconnects or has its response. Created on first access. */
-  readonly closed: AbortSignal
+  /** Returns a signal that aborts when the client disconnects or has its response. */
+  readonly closeSignal: () => AbortSignal
   /** The client is a browser and wants an HTML page. Only for routes with a `refusalPage`. */
   readonly wantsPage: boolean
   /** The unread body of a route that accepts `csv` or `tlsrpt`. On all other routes it is consumed already. */

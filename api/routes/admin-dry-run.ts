@@ -65,7 +65,7 @@ const start = route({
   errors: ['VALIDATION_ERROR'],
   handle: async (
     ctx,
-    { body: { from, to, workspace, raw, wait }, headers, address: clientAddress, closed, person },
+    { body: { from, to, workspace, raw, wait }, headers, address: clientAddress, closeSignal, person },
   ) => {
     const read = await parseFilter({ workspace }, { db: ctx.db, nowMs: ctx.clock.now() })
     if (!read.ok) return invalid(read.details)
@@ -81,7 +81,7 @@ const start = route({
       },
       'done',
     )
-    return respondWithReport(id, wait ? await awaitReport(ctx, id, closed) : null)
+    return respondWithReport(id, wait ? await awaitReport(ctx, id, closeSignal()) : null)
   },
 })
 

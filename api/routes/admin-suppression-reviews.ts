@@ -91,12 +91,12 @@ const start = route({
   status: 200,
   response: reviewResponse,
   errors: ['VALIDATION_ERROR'],
-  handle: async (ctx, { body: { lift, wait }, headers, address, closed, person }) => {
+  handle: async (ctx, { body: { lift, wait }, headers, address, closeSignal, person }) => {
     const by = operatorName({ headers, address, person })
     const id = await requestReview(ctx, { isLifting: lift, by })
     const subject = { suppression_review: id, lift: String(lift) }
     await recordAction(ctx, { verb: 'review', subject, reason: '', by }, 'done')
-    if (wait) await awaitEnd(ctx, id, closed)
+    if (wait) await awaitEnd(ctx, id, closeSignal())
     return (await respondWithReview(ctx, id)) ?? NO_REVIEW
   },
 })

@@ -128,7 +128,9 @@ export const listEvents = route({
     const page = await readFeed(ctx.db, order)
     if (page === null) return invalid([{ path: 'after', message: 'there is no such event' }])
     const waiter =
-      isEmpty(page) && request.query.wait > 0 ? ctx.eventWatch.open(order.workspaceId, request.closed) : undefined
+      isEmpty(page) && request.query.wait > 0
+        ? ctx.eventWatch.open(order.workspaceId, request.closeSignal())
+        : undefined
     if (waiter === null)
       return rateLimited('open_requests', 'Too many requests of this workspace are waiting for events.', 1)
     const until = performance.now() + request.query.wait * 1000

@@ -115,7 +115,7 @@ function requestOf(
     headers: file === undefined ? {} : { 'content-type': 'text/csv' },
     address: '',
     isHead: false,
-    closed: new AbortController().signal,
+    closeSignal: () => new AbortController().signal,
     wantsPage: false,
     bodyStream: file ?? Readable.from([]),
   }
