@@ -12,9 +12,11 @@ describe('the writer of captured mail', () => {
   let db: Db
   let statements: number
   let failure: Error | null
+  let octets: number
   const counted = {
     query: ((statement, values) => {
       statements++
+      octets += (values ?? []).reduce<number>((sum, value) => sum + (Buffer.isBuffer(value) ? value.length : 0), 0)
       if (failure !== null) throw failure
       return db.query(statement, values)
     }) as Db['query'],
@@ -26,6 +28,7 @@ describe('the writer of captured mail', () => {
   beforeEach(async () => {
     await db.query('TRUNCATE sandbox_inbox')
     statements = 0
+    octets = 0
     failure = null
   })
   after(async () => {
@@ -70,6 +73,21 @@ describe('the writer of captured mail', () => {
     assert.strictEqual(statements, 1)
     failure = null
     assert.lengthOf(await writer.store(mail('later')), 2)
+  })
+
+  it('passes a mail to PostgreSQL once, whatever the number of its recipients', async () => {
+    const writer = createCapturedMailWriter(counted)
+    const recipients = Array.from({ length: 100 }, (_, i) => `user-${i}@a.test`)
+    const raw = Buffer.alloc(3 * MEGABYTE, 'x')
+    const large = { ...mail('large'), mail: { ...mail('large').mail, raw }, recipients }
+    const [ids] = await Promise.all([writer.store(large), writer.store(mail('small'))])
+    assert.isBelow(octets, 4 * MEGABYTE)
+    const stored = new Map((await listInbox(db, 1000)).map(({ id, rcptTo, subject }) => [id, `${rcptTo} ${subject}`]))
+    assert.deepEqual(
+      ids.map((id) => stored.get(id)),
+      recipients.map((recipient) => `${recipient} large`),
+    )
+    assert.strictEqual(stored.size, 102)
   })
 
   it('limits the octets of a statement', async () => {

@@ -36,7 +36,7 @@ export function createCapturedMailWriter(db: Queryable): CapturedMailWriter {
   const batcher = createBatcher(async (batch: ReceivedMail[]) => [...(await store(batch))], {
     max: MAX_ROWS,
     concurrency: 1,
-    weightOf: ({ mail, recipients }) => recipients.length * Math.max(1, mail.raw.length / ROW_BYTES),
+    weightOf: ({ mail, recipients }) => Math.max(1, recipients.length, mail.raw.length / ROW_BYTES),
   })
   return {
     store: async (received) => {

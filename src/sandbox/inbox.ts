@@ -43,34 +43,48 @@ export interface InboxMail extends InboxEntry {
   readonly raw: Buffer
 }
 
-/** A row of the table. */
-interface InboxRow extends Omit<InboxEntry, 'dkim'> {
-  /** JSON. */
-  readonly dkim: string
-  readonly raw: Buffer
+/** A mail of a batch, and its place there. */
+interface BatchedMail extends CapturedMail {
+  readonly place: number
+  readonly receivedAt: Date
 }
 
-const ROWS = defineInput(1, {
-  id: ['uuid', (row: InboxRow) => row.id],
-  received_at: ['timestamptz', (row) => row.receivedAt],
-  rcpt_to: ['text', (row) => row.rcptTo],
-  mail_from: ['text', (row) => row.mailFrom],
-  header_from: ['text', (row) => row.headerFrom],
-  subject: ['text', (row) => row.subject],
-  message_id: ['uuid', (row) => row.messageId],
-  tls: ['text', (row) => row.tls],
-  dkim: ['jsonb', (row) => row.dkim],
-  raw: ['bytea', (row) => row.raw],
+interface BatchedRecipient {
+  readonly id: string
+  readonly rcptTo: string
+  /** Of its mail. */
+  readonly place: number
+}
+
+const MAILS = defineInput(1, {
+  place: ['integer', (mail: BatchedMail) => mail.place],
+  received_at: ['timestamptz', (mail) => mail.receivedAt],
+  mail_from: ['text', (mail) => mail.mailFrom],
+  header_from: ['text', (mail) => mail.headerFrom],
+  subject: ['text', (mail) => mail.subject],
+  message_id: ['uuid', (mail) => mail.messageId],
+  tls: ['text', (mail) => mail.tls],
+  dkim: ['jsonb', (mail) => JSON.stringify(mail.dkim)],
+  raw: ['bytea', (mail) => mail.raw],
 })
 
+const RECIPIENTS = defineInput(MAILS.nextParameter, {
+  id: ['uuid', (recipient: BatchedRecipient) => recipient.id],
+  rcpt_to: ['text', (recipient) => recipient.rcptTo],
+  place: ['integer', (recipient) => recipient.place],
+})
+
+// a mail is passed once, because it may be large and have many recipients
 const INSERT = weekly(
   'sandbox-inbox-insert',
   (weeks) => sql`
-    INSERT INTO sandbox_inbox (${ROWS.names}, workspace_id)
-    SELECT
-      ${ROWS.names},
-      (SELECT m.workspace_id FROM messages m WHERE m.id = each.message_id AND ${weeks.contain('m.id')})
-    FROM ${ROWS.from('each')}
+    INSERT INTO sandbox_inbox (
+      id, rcpt_to, received_at, mail_from, header_from, subject, message_id, tls, dkim, raw, workspace_id
+    )
+    SELECT r.id, r.rcpt_to, m.received_at, m.mail_from, m.header_from, m.subject, m.message_id, m.tls, m.dkim, m.raw,
+      (SELECT messages.workspace_id FROM messages WHERE messages.id = m.message_id AND ${weeks.contain('messages.id')})
+    FROM ${MAILS.from('m')}
+    JOIN ${RECIPIENTS.from('r')} ON r.place = m.place
   `,
 )
 
@@ -102,13 +116,14 @@ export async function storeCapturedMail(
  * they are committed when it resolves. A value that PostgreSQL refuses, such as a NUL, stores none of them.
  */
 export async function storeCapturedMails(db: Queryable, received: readonly ReceivedMail[]): Promise<string[][]> {
-  const rows = received.map(({ mail, recipients, at }) => {
-    const row = { ...mail, dkim: JSON.stringify(mail.dkim), receivedAt: at }
-    return recipients.map((rcptTo): InboxRow => ({ ...row, rcptTo, id: newId(at.getTime()) }))
-  })
-  const messageIds = received.flatMap(({ mail }) => mail.messageId ?? [])
-  await db.query(INSERT.for(messageIds), ROWS.parametersOf(rows.flat()))
-  return rows.map((ofMail) => ofMail.map(({ id }) => id))
+  const mails = received.map(({ mail, at }, place): BatchedMail => ({ ...mail, receivedAt: at, place }))
+  const recipients = received.map(({ recipients: addresses, at }, place) =>
+    addresses.map((rcptTo): BatchedRecipient => ({ id: newId(at.getTime()), rcptTo, place })),
+  )
+  const messageIds = mails.flatMap(({ messageId }) => messageId ?? [])
+  const parameters = [...MAILS.parametersOf(mails), ...RECIPIENTS.parametersOf(recipients.flat())]
+  await db.query(INSERT.for(messageIds), parameters)
+  return recipients.map((ofMail) => ofMail.map(({ id }) => id))
 }
 
 /** Newest first. */
