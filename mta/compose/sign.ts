@@ -7,7 +7,6 @@
  */
 import { hash, sign as signOctets } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
-import { promisify } from 'node:util'
 import { createSemaphore } from '#src/concurrency/semaphore.ts'
 import { canonicalField, digestOf, type DkimDigest } from './digest.ts'
 import type { Composed } from '#src/mime/draft.ts'
@@ -28,7 +27,6 @@ const MAX_CACHED_KEYS = 2000
  * not enough: with 8, messages waited here while the cores were idle for a fifth of the time.
  */
 const MAX_CONCURRENT = 32
-const signOffThread = promisify(signOctets)
 
 /** A signer with its own cache of at most `capacity` keys (an RSA key object needs about 5 KB). */
 export function createSigner(capacity = MAX_CACHED_KEYS): Signer {
@@ -86,6 +84,13 @@ export function assemble(signatures: string, { head, body }: Pick<Signable, 'hea
  */
 function signWith(key: KeyObject, isRsa: boolean, data: Buffer): Promise<Buffer> {
   return isRsa ? signOffThread('sha256', data, key) : signOffThread(null, hash('sha256', data, 'buffer'), key)
+}
+
+/** Not `promisify`: what its callback refers to, here also the data, stays in memory too long (docs/decisions/125). */
+function signOffThread(algorithm: string | null, data: Buffer, key: KeyObject): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
+  signOctets(algorithm, data, key, (error, signature) => (error === null ? resolve(signature) : reject(error)))
+  return promise
 }
 
 /** The field up to and including `b=`, which must come last (§3.7: hashed with an empty b=). */

@@ -15,17 +15,23 @@ const LINE_DOT = Buffer.from('\n.')
 const EMPTY_DATA = Buffer.from('.\r\n')
 /** What may be the beginning of the final dot with the CRLF before it is withheld. */
 const WITHHELD = 4
+const NOTHING = Buffer.alloc(0)
 
 /** From now on `stream` reads data this way. */
 export function searchDots(stream: SMTPStream): void {
-  stream._feedDataStream = (chunk, done) => readData(stream, chunk, done)
+  stream._feedDataStream = readerOf(stream)
+}
+
+/** A function that is assigned where it is made would stay in memory for long (docs/decisions/125). */
+function readerOf(stream: SMTPStream): SMTPStream['_feedDataStream'] {
+  return (chunk, done) => readData(stream, chunk, done)
 }
 
 function readData(stream: SMTPStream, given: Buffer, done: Done): void {
   const all = stream._lastBytes === false ? given : Buffer.concat([stream._lastBytes, given])
   stream._lastBytes = false
   if (stream._atDataStart && all.subarray(0, EMPTY_DATA.length).equals(EMPTY_DATA))
-    return stream._endDataMode(false, all.subarray(EMPTY_DATA.length), done)
+    return stream._endDataMode(false, behind(all, EMPTY_DATA.length), done)
   const chunk = stream._atDataStart && all[0] === DOT && all[1] === DOT ? all.subarray(1) : all
   if (chunk !== all) stream._atDataStart = false
 
@@ -34,13 +40,18 @@ function readData(stream: SMTPStream, given: Buffer, done: Done): void {
     if (isFinal(chunk, dot)) {
       const data = lines.upTo(dot)
       stream._countDataBytes(data.length)
-      return stream._endDataMode(data, chunk.subarray(dot + EMPTY_DATA.length), done)
+      return stream._endDataMode(data, behind(chunk, dot + EMPTY_DATA.length), done)
     }
     if (chunk[dot + 1] === DOT) lines.removeDot(dot)
   }
   const end = Math.max(lines.from, chunk.length - WITHHELD)
   stream._lastBytes = chunk.subarray(end)
   writeData(stream, lines.upTo(end), done)
+}
+
+/** What follows the data. If that is nothing, smtp-server does not hold `chunk` in memory. */
+function behind(chunk: Buffer, end: number): Buffer {
+  return end === chunk.length ? NOTHING : chunk.subarray(end)
 }
 
 /** The next dot that begins a line and has two octets behind it; 0: there is none. */

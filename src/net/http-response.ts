@@ -62,21 +62,49 @@ export function createResponseReader({ maxBytes, mayKeep }: ReadOptions): Respon
       if (message === null) return null
       const { statusCode, headers, complete } = message
       const bytes = Buffer.concat(chunks)
-      return {
-        ok: true,
+      return new ReadResponse(maxBytes, {
         status: statusCode ?? 0,
         bytes,
-        get body() {
-          return decodeBody(bytes, maxBytes)
-        },
         isComplete: complete && !isRefused && size === bytes.length,
         isTimedOut,
         location: headers.location ?? null,
         contentType: headers['content-type'] ?? null,
         contentEncoding: headers['content-encoding'] ?? null,
         durationMs,
-      }
+      })
     },
+  }
+}
+
+type ResponseParts = Omit<HttpResponse, 'ok' | 'body'>
+
+/** Not a literal, because of its getter (docs/decisions/124). */
+class ReadResponse implements HttpResponse {
+  readonly ok = true
+  readonly status: number
+  readonly bytes: Buffer
+  readonly isComplete: boolean
+  readonly isTimedOut: boolean
+  readonly location: string | null
+  readonly contentType: string | null
+  readonly contentEncoding: string | null
+  readonly durationMs: number
+  readonly #maxBytes: number
+
+  constructor(maxBytes: number, parts: ResponseParts) {
+    this.#maxBytes = maxBytes
+    this.status = parts.status
+    this.bytes = parts.bytes
+    this.isComplete = parts.isComplete
+    this.isTimedOut = parts.isTimedOut
+    this.location = parts.location
+    this.contentType = parts.contentType
+    this.contentEncoding = parts.contentEncoding
+    this.durationMs = parts.durationMs
+  }
+
+  get body(): string {
+    return decodeBody(this.bytes, this.#maxBytes)
   }
 }
 

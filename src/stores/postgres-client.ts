@@ -13,6 +13,7 @@ import { Socket } from 'node:net'
 import { Client, escapeIdentifier, escapeLiteral, type ClientConfig } from 'pg'
 import { receiveBinaryResults } from './binary-results.ts'
 import { replaceBind } from './bind-message.ts'
+import { replaceQueryPromise } from './query-promise.ts'
 import type { ClockSample } from './server-clock.ts'
 import { sql } from './sql.ts'
 import { UnsuitableStoreError } from './store-errors.ts'
@@ -44,6 +45,7 @@ export class PostgresClient extends Client {
     this.#config = config
     this.#socket = socket
     replaceBind(this, receiveBinaryResults(this))
+    replaceQueryPromise(this)
     // A lost connection rejects its statements. It may report the loss again after its release, when nothing else
     // listens, and an unhandled 'error' event ends the process.
     this.on('error', () => undefined)
