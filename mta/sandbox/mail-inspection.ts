@@ -1,14 +1,17 @@
 /**
  * Inspects a captured mail: its message id, From and Subject, and the DKIM result of each signature. mailauth verifies
  * the signatures with the keys that the sandbox DNS publishes. An unparsable mail is accepted too; unknown fields are
- * null. The parser and the verifier are large, so the first mail loads them: outside sandbox mode there may be none.
+ * null. The verifier is large, so the first mail loads it: outside sandbox mode there may be none.
  * Mail of one burst has the same keys, so an answer of the DNS is used for a second; a failed lookup is repeated.
  */
 import { Resolver } from 'node:dns/promises'
-import type { ParsedMail } from 'mailparser'
 import { createLoadingCache } from '#src/concurrency/loading-cache.ts'
 import { systemClock } from '#src/platform/clock.ts'
 import { idOfHex } from '#src/platform/id.ts'
+import { parseMailbox, splitMailboxes } from '#src/mail/address.ts'
+import { decodedMailbox, fieldText, valueOf } from '#src/mail/field-value.ts'
+import { decodeHeaderText } from '#src/mail/header-text.ts'
+import { splitMessage, type HeaderField } from '#src/mail/split-message.ts'
 import { parseReturnPath, type Mac } from '#src/mail/verp.ts'
 import type { DkimResult, CapturedMail } from '#src/sandbox/inbox.ts'
 
@@ -33,31 +36,34 @@ export function createMailInspector(dnsPort: number, macs: readonly Mac[]): Mail
   const lookUp: KeyLookup = (name, type) =>
     answers.get(`${type} ${name}`, () => resolver.resolve(name, type) as Promise<string[][]>)
   const inspect = async (raw: Buffer, mailFrom: string): Promise<MailInspection> => {
-    const [headers, dkim] = await Promise.all([parseHeaders(raw), verifySignatures(raw, lookUp)])
+    const { fields } = splitMessage(raw.subarray(0, MAX_HEADER_BYTES))
+    const field = (name: string): HeaderField | undefined => fields.find((one) => one.name === name)
+    const [from, subject, messageId] = [field('from'), field('subject'), field('message-id')]
     return {
-      headerFrom: headers?.from?.text ?? null,
-      subject: headers?.subject ?? null,
-      messageId: parseReturnPath(mailFrom, macs)?.messageId ?? parseMessageId(headers?.messageId),
-      dkim,
+      headerFrom: from === undefined ? null : readableMailboxes(from),
+      subject: subject === undefined ? null : decodeHeaderText(valueOf(subject)),
+      messageId: parseReturnPath(mailFrom, macs)?.messageId ?? parseMessageId(messageId),
+      dkim: await verifySignatures(raw, lookUp),
     }
   }
   return { inspect, stop: () => resolver.cancel() }
 }
 
-async function parseHeaders(raw: Buffer): Promise<ParsedMail | null> {
-  const end = raw.indexOf('\r\n\r\n')
-  const block = raw.subarray(0, Math.min(end < 0 ? raw.length : end + 4, MAX_HEADER_BYTES))
-  const { simpleParser } = await import('mailparser')
-  try {
-    return await simpleParser(block, { skipHtmlToText: true, skipTextToHtml: true, skipTextLinks: true })
-  } catch {
-    return null
+/** `"Name" <address>` for each mailbox. A field with an invalid one is only decoded. */
+function readableMailboxes(field: HeaderField): string {
+  const readable: string[] = []
+  for (const piece of splitMailboxes(fieldText(field))) {
+    const parsed = parseMailbox(piece)
+    if (!parsed.ok) return decodeHeaderText(valueOf(field))
+    const { name, email } = decodedMailbox(parsed.mailbox)
+    readable.push(name === null ? email : `"${name}" <${email}>`)
   }
+  return readable.join(', ')
 }
 
 /** The local part of our Message-ID is the message id (a UUIDv7) in hex. */
-function parseMessageId(field: string | undefined): string | null {
-  const hex = /^<(0[1-9a-f][0-9a-f]{10}7[0-9a-f]{19})@/.exec(field ?? '')?.[1]
+function parseMessageId(field: HeaderField | undefined): string | null {
+  const hex = /:\s*<(0[1-9a-f][0-9a-f]{10}7[0-9a-f]{19})@/.exec(field?.line ?? '')?.[1]
   return hex === undefined ? null : idOfHex(hex)
 }
 

@@ -3,10 +3,11 @@
  * whether a recipient is shown: one in neither To nor Cc is a Bcc.
  */
 import { parseAddress, parseMailbox, splitMailboxes, type Mailbox } from '#src/mail/address.ts'
+import { fieldText } from '#src/mail/field-value.ts'
 import type { SubmittedRecipient } from '#src/messages/submission.ts'
 import type { SubmissionSender } from './sender.ts'
 import { contentError, SubmissionError } from './submission-error.ts'
-import { fieldText, type SubmittedMessage } from './submitted-message.ts'
+import type { SubmittedMessage } from './submitted-message.ts'
 import { countText } from '#src/platform/plural.ts'
 
 interface HeaderLists {

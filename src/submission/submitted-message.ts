@@ -5,7 +5,8 @@
  * missing.
  */
 import { parseMailbox, splitMailboxes, type Mailbox } from '#src/mail/address.ts'
-import { decodeWords, decodeHeaderText, decodeOctets } from '#src/mail/header-text.ts'
+import { decodedMailbox, fieldText, valueOf } from '#src/mail/field-value.ts'
+import { decodeHeaderText } from '#src/mail/header-text.ts'
 import { type HeaderField, splitMessage } from '#src/mail/split-message.ts'
 import { isOption, type MailOptions, readOptions } from './options.ts'
 import { contentError, SubmissionError } from './submission-error.ts'
@@ -82,43 +83,6 @@ function readList(fields: readonly HeaderField[], wanted: 'to' | 'cc'): Mailbox[
       const read = parseMailbox(piece)
       return read.ok ? [decodedMailbox(read.mailbox)] : []
     })
-}
-
-function decodedMailbox({ email, name }: Mailbox): Mailbox {
-  return {
-    email,
-    name: name === null ? null : decodeHeaderText(Buffer.from(decodeWords(name)).toString('latin1')) || null,
-  }
-}
-
-function valueOf(field: HeaderField | undefined): string {
-  return field === undefined ? '' : field.line.slice(field.line.indexOf(':') + 1)
-}
-
-/** The value unfolded, decoded and without comments (RFC 5322 3.2.2); at most its first `max` octets. */
-export function fieldText(field: HeaderField, max = Infinity): string {
-  const value = valueOf(field).slice(0, max)
-  const text = decodeOctets(value.replaceAll(/\r?\n/g, '').replaceAll('\t', ' '))
-  return text.includes('(') ? withoutComments(text) : text
-}
-
-function withoutComments(text: string): string {
-  let result = ''
-  let depth = 0
-  let isQuoted = false
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charAt(i)
-    if (c === '\\') {
-      if (depth === 0) result += text.slice(i, i + 2)
-      i++
-      continue
-    }
-    if (c === '"' && depth === 0) isQuoted = !isQuoted
-    if (c === '(' && !isQuoted) depth++
-    if (depth === 0) result += c
-    if (c === ')' && depth > 0) depth--
-  }
-  return result
 }
 
 /** Resent-Bcc is the Bcc of a resent message (RFC 5322 3.6.6). */
