@@ -22,8 +22,7 @@ const ARGS: Readonly<Record<ProcessName, readonly string[]>> = {
 }
 
 /** As in bin/mailstead. */
-const YOUNG_MB: Readonly<Partial<Record<ProcessName, number>>> = { api: 16 }
-const DEFAULT_YOUNG_MB = 8
+const NODE_OPTIONS: readonly string[] = ['--max-semi-space-size=8', '--no-allocation-site-pretenuring']
 const POOL_SIZE = { UV_THREADPOOL_SIZE: '2' }
 const ENVIRONMENT = { MALLOC_ARENA_MAX: '2', NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/node') }
 
@@ -52,12 +51,7 @@ export async function startProcesses(
       const started = await manager.start({
         name: title,
         file: process.execPath,
-        args: [
-          `--max-semi-space-size=${YOUNG_MB[name] ?? DEFAULT_YOUNG_MB}`,
-          '--no-allocation-site-pretenuring',
-          join(ROOT, program),
-          ...args,
-        ],
+        args: [...NODE_OPTIONS, join(ROOT, program), ...args],
         cwd: ROOT,
         env: { ...ENVIRONMENT, ...(ARGS[name][0] === 'mta' ? POOL_SIZE : {}), ...envOf(name) },
       })

@@ -95,8 +95,8 @@ export function listRoles(
   const isSmall = isCompact ?? isSmallMachine(memoryBytes)
   const outbound = outboundProcesses ?? (isSmall ? 1 : countOutboundProcesses())
   const sending: RoleProcess[] = [
-    // larger than that of the other roles, as in bin/mailstead; the last of two equal options counts
-    { name: 'api', args: ['api'], keysFor: ['api'], nodeArgs: [`--max-semi-space-size=${isSmall ? 4 : 16}`] },
+    // the last of two equal options counts
+    { name: 'api', args: ['api'], keysFor: ['api'], nodeArgs: isSmall ? ['--max-semi-space-size=4'] : [] },
     ...Array.from({ length: outbound }, (_, i) => outboundProcess(i + 1, isSmall)),
     { name: 'worker', args: ['worker'], keysFor: ['worker'] },
   ]
