@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
+import { promisify } from 'node:util'
 import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { dkimBody } from 'mailauth/lib/dkim/body/index.js'
@@ -21,7 +23,38 @@ async function verdicts(message: Buffer): Promise<string[]> {
   return results.map(({ status }) => (status.comment ? `${status.result}: ${status.comment}` : status.result))
 }
 
+/** Signs 100 times 100 KB, and prints how many bytes of buffers are left after two young collections. */
+const PROGRAM = `
+  const { generateKeyPairSync } = await import('node:crypto')
+  const { signData } = await import('./sign.ts')
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const key = {
+    keyId: 'a',
+    domain: 'example.com',
+    selector: 'a',
+    algorithm: 'ed25519-sha256',
+    privateKey: privateKey.export({ type: 'pkcs8', format: 'der' }),
+  }
+  const rsa = {
+    ...key,
+    keyId: 'b',
+    algorithm: 'rsa-sha256',
+    privateKey: generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export({ type: 'pkcs8', format: 'der' }),
+  }
+  for (let i = 0; i < 100; i++) await signData(i % 2 ? key : rsa, Buffer.alloc(100_000))
+  gc({ type: 'minor' })
+  gc({ type: 'minor' })
+  console.log(process.memoryUsage().arrayBuffers)
+`
+
 describe('sign', () => {
+  it('leaves what it signed to young collections', async function () {
+    this.timeout(60_000)
+    const options = ['--expose-gc', '--input-type=module', '-e', PROGRAM]
+    const { stdout } = await promisify(execFile)(process.execPath, options, { cwd: import.meta.dirname })
+    assert.isBelow(Number(stdout), 1_000_000)
+  })
+
   for (const [what, letter] of letters)
     it(`verifies by mailauth: ${what}`, async () =>
       assert.deepEqual(await verdicts(await signed(await compose(letter))), ['pass', 'pass']))

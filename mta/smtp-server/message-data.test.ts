@@ -69,6 +69,24 @@ describe('the data of a message', () => {
       assert.deepEqual(await read(chunks, false), expected)
     })
 
+  for (const [what, chunk] of [
+    ['a message', `text${END}`],
+    ['an empty message', '.\r\n'],
+  ] as const)
+    it(`smtp-server does not hold the chunk that ends ${what}`, () => {
+      const stream = new SMTPStream()
+      searchDots(stream)
+      stream.startDataMode().resume()
+      const rests: Buffer[] = []
+      // oxlint-disable-next-line no-underscore-dangle -- the name of smtp-server
+      stream._endDataMode = (_data, rest) => rests.push(rest)
+      stream.write(Buffer.from(chunk))
+      assert.deepEqual(
+        rests.map(({ buffer }) => buffer.byteLength),
+        [0],
+      )
+    })
+
   it('is that of smtp-server for random data in random chunks', async () => {
     const piece = fc.constantFrom(
       'a',
