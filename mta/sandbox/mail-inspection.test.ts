@@ -1,8 +1,20 @@
 import { assert } from 'chai'
+import { countBytesLeft } from '#test/support/young-collections.ts'
 import { createMailInspector, type MailInspection } from './mail-inspection.ts'
 
 const HEX = '0190a6f0111172228333444455556666'
 const ID = '0190a6f0-1111-7222-8333-444455556666'
+
+/** Inspects 100 mails of 100 KB. */
+const PROGRAM = `
+  const { createMailInspector } = await import('./mail-inspection.ts')
+  const inspector = createMailInspector(53, [])
+  for (let i = 0; i < 100; i++) {
+    const raw = Buffer.alloc(100_000, 'x')
+    raw.write('Subject: Hello\\r\\n\\r\\n')
+    await inspector.inspect(raw, '')
+  }
+`
 
 describe('inspection of a captured mail', () => {
   const cases: readonly [what: string, header: readonly string[], expected: Partial<MailInspection>][] = [
@@ -29,4 +41,9 @@ describe('inspection of a captured mail', () => {
       assert.deepInclude(await inspector.inspect(raw, ''), expected)
       inspector.stop()
     })
+
+  it('leaves the mail to young collections', async function () {
+    this.timeout(60_000)
+    assert.isBelow(await countBytesLeft(import.meta.dirname, PROGRAM), 1_000_000)
+  })
 })

@@ -1,23 +1,18 @@
-import { execFile } from 'node:child_process'
-import { promisify } from 'node:util'
 import { assert } from 'chai'
 import { Client } from 'pg'
 import { createContext, type TestContext } from '#test/support/context.ts'
+import { countBytesLeft } from '#test/support/young-collections.ts'
 import { PostgresClient } from './postgres-client.ts'
 
 const MB = 1024 * 1024
 
-/** Passes 30 parameters of 1 MB, and prints how many bytes of buffers are left after two young collections. */
+/** Passes 30 parameters of 1 MB. */
 const PROGRAM = `
   const [name, connectionString] = process.argv.slice(1)
   const { [name]: Client } = await import(name === 'Client' ? 'pg' : './postgres-client.ts')
   const client = new Client({ connectionString })
   await client.connect()
   for (let i = 0; i < 30; i++) await client.query('SELECT length($1::bytea)', [Buffer.alloc(${MB})])
-  gc({ type: 'minor' })
-  gc({ type: 'minor' })
-  console.log(process.memoryUsage().arrayBuffers)
-  await client.end()
 `
 
 describe('promise of a statement', () => {
@@ -59,15 +54,11 @@ describe('promise of a statement', () => {
   it('leaves the parameters of its statement to young collections', async function () {
     this.timeout(60_000)
     const [ofPg = 0, ofOurs = 0] = await Promise.all(
-      [Client.name, PostgresClient.name].map((name) => countBytesLeft(name, ctx.databaseUrl)),
+      [Client.name, PostgresClient.name].map((name) =>
+        countBytesLeft(import.meta.dirname, PROGRAM, [name, ctx.databaseUrl]),
+      ),
     )
     assert.isAbove(ofPg, 20 * MB, 'pg has the problem')
     assert.isBelow(ofOurs, 10 * MB)
   })
 })
-
-async function countBytesLeft(name: string, url: string): Promise<number> {
-  const options = ['--expose-gc', '--input-type=module', '-e', PROGRAM]
-  const { stdout } = await promisify(execFile)(process.execPath, [...options, name, url], { cwd: import.meta.dirname })
-  return Number(stdout)
-}
