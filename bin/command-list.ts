@@ -62,7 +62,12 @@ export const COMMANDS: readonly CommandRow[] = [
   { name: 'dry-run', summary: 'check a delivery up to RCPT without sending' },
   { name: 'parse-report', summary: 'parse a bounce or complaint from stdin' },
   { name: 'inbox', summary: 'list the mail that the sandbox received' },
-  { name: 'compile', summary: 'compile the code of all roles, so that they start faster', usage: '', examples: [''] },
+  {
+    name: 'compile',
+    summary: 'compile the code of all roles, so that they start faster',
+    usage: '[--start]',
+    examples: ['', '--start # the code of start itself'],
+  },
   { name: 'backup', summary: 'back up database, keys and settings, encrypted, to a file, a pipe or S3' },
   { name: 'restore', summary: 'verify a backup, and restore database and keys from it' },
   { name: 'lost-mail', summary: 'after a restore: name lost mail, and settle mail that was sent already' },

@@ -143,19 +143,24 @@ describe('mailstead', () => {
     )
   })
 
-  it('compile caches all code of the roles', () => {
-    const cache = mkdtempSync('/tmp/mailstead-compiled-')
-    const env = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: cache, DATA_DIR: '/nonexistent' }
-    const cachedAfter = (...args: string[]): readonly string[] => {
-      spawnSync(process.execPath, [`${PROGRAM}.ts`, ...args], { env })
-      return readdirSync(cache, { recursive: true, encoding: 'utf8' }).toSorted()
-    }
-    const compiled = cachedAfter('compile')
-    assert.ok(compiled.length > 300, `${compiled.length} files`)
-    // without stores the roles end as soon as they are loaded
-    for (const role of ['api', 'worker', 'mta']) assert.deepEqual(cachedAfter(role), compiled, role)
-    rmSync(cache, { recursive: true })
-  })
+  const compilations: readonly [args: readonly string[], files: number, programs: readonly string[]][] = [
+    [['compile'], 300, ['api', 'worker', 'mta']],
+    [['compile', '--start'], 80, ['start']],
+  ]
+  for (const [args, files, programs] of compilations)
+    it(`${args.join(' ')} caches all code of ${programs.join(', ')}`, () => {
+      const cache = mkdtempSync('/tmp/mailstead-compiled-')
+      const env = { PATH: process.env['PATH'], NODE_COMPILE_CACHE: cache, DATA_DIR: '/dev/null/data' }
+      const cachedAfter = (...words: readonly string[]): readonly string[] => {
+        spawnSync(process.execPath, [`${PROGRAM}.ts`, ...words], { env })
+        return readdirSync(cache, { recursive: true, encoding: 'utf8' }).toSorted()
+      }
+      const compiled = cachedAfter(...args)
+      assert.ok(compiled.length > files, `${compiled.length} files`)
+      // without stores and data the programs end as soon as they are loaded
+      for (const program of programs) assert.deepEqual(cachedAfter(program), compiled, program)
+      rmSync(cache, { recursive: true })
+    })
 
   it('compile includes every thread', () => {
     const root = join(import.meta.dirname, '..')

@@ -8,12 +8,13 @@
  * installation for it would remove packages under a running server. Install scripts are not run (npm 11 does not run
  * them either); the only necessary one, which links the libraries of the embedded PostgreSQL, is called here.
  */
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { linkSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { installPackages } from './package-installation.mjs'
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..')
 /** npm writes this list of installed packages last. */
@@ -63,6 +64,7 @@ async function main() {
     const output = hasPackages() ? '' : await install()
     linkLibraries(output)
     writeStamp(lock, chooseNode(output))
+    compileStart()
   } finally {
     rmSync(LOCK, { force: true })
   }
@@ -80,12 +82,17 @@ function hasPackages() {
   )
 }
 
+/** A first start without compiled code takes 15 MB more as long as it runs (docs/decisions/020). */
+function compileStart() {
+  spawnSync(join(ROOT, 'bin/mailstead'), ['compile', '--start'], { stdio: 'ignore' })
+}
+
 function readPackages(file) {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).packages : null
 }
 
 async function install() {
-  printLine('Mailstead: installing dependencies (only the first time, about a minute)...')
+  printLine('Mailstead: installing dependencies (only the first time, up to a minute)...')
   rmSync(STAMP, { force: true })
   const free = freeMegabytes()
   if (free < NEEDED_MB)
@@ -95,37 +102,12 @@ async function install() {
   const cache = isWritable(homedir()) ? null : mkdtempSync(join(tmpdir(), 'mailstead-npm-'))
   try {
     const env = { ...process.env, ...(cache === null ? {} : { npm_config_cache: cache }) }
-    let done = await npm(['ci'], env)
-    // `npm ci` refuses a lock file that lacks the packages of other platforms, as some registries produce it
-    if (done.code !== 0 && /\bMissing: .* from lock file/.test(done.output))
-      done = await npm(['install', '--no-save'], env)
+    const done = await installPackages(ROOT, env)
     if (done.code !== 0) throw new Failure(explain(done.output))
     return done.output
   } finally {
     if (cache !== null) rmSync(cache, { recursive: true, force: true })
   }
-}
-
-const NPM_OPTIONS = [
-  '--no-audit',
-  '--no-fund',
-  '--no-progress',
-  '--ignore-scripts',
-  '--include=dev',
-  '--include=optional',
-  // npm's default timeouts (up to a minute per request) look like a hang without a network
-  '--fetch-retries=2',
-  '--fetch-retry-mintimeout=1000',
-  '--fetch-retry-maxtimeout=10000',
-]
-
-/** Runs the npm that started this process, else the one on PATH. */
-function npm(args, env) {
-  const all = [...args, ...NPM_OPTIONS]
-  const started = process.env['npm_execpath'] ?? ''
-  return /npm-cli\.c?js$/.test(started) && existsSync(started)
-    ? run(process.execPath, [started, ...all], env)
-    : run('npm', all, env)
 }
 
 /** npm packages cannot contain symbolic links. The PostgreSQL package has a script that creates them. */
@@ -237,21 +219,6 @@ function identify(pid) {
   } catch {
     return ''
   }
-}
-
-function run(program, args, env) {
-  return new Promise((resolve) => {
-    let output = ''
-    const child = spawn(program, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] })
-    for (const stream of [child.stdout, child.stderr])
-      stream.on('data', (chunk) => {
-        output += chunk
-      })
-    child.on('error', (error) =>
-      resolve({ code: 1, output: error.code === 'ENOENT' ? 'npm is missing' : String(error) }),
-    )
-    child.on('close', (code) => resolve({ code, output }))
-  })
 }
 
 /** Explains npm's output in a sentence, followed by npm's error lines; `otherwise` if the error is unknown. */
