@@ -14,7 +14,6 @@ import { findPostgres, type PostgresBinaries } from './postgres-binaries.ts'
 import { ACCESS_SETTINGS, applicationUrl, setUpApplication, SUPERUSER, writeAccessRules } from './postgres-access.ts'
 import { awaitReady, launch, type RunningProcess, stopProcessesIn } from './processes.ts'
 import { createPrivateDirectory } from './data-directory.ts'
-import { machineMemory } from '#src/platform/machine-memory.ts'
 import { UserError } from './user-error.ts'
 
 export interface PostgresOptions {
@@ -129,8 +128,6 @@ function writeSettings(
 ): void {
   writeAccessRules(dir, account)
   const compression = hasLz4(bin) ? 'lz4' : 'pglz'
-  // more is not faster: the queue is read by key, and what is not here is in the cache of the system
-  const megabytes = Math.max(32, Math.min(64, Math.floor(machineMemory() / 16 / 1_048_576)))
   const settings: Readonly<Record<string, string>> = {
     listen_addresses: '',
     // a list, so the path is quoted: it may contain commas and spaces
@@ -140,7 +137,8 @@ function writeSettings(
     // each process opens at most 20: leaves room for more outbound processes, commands and the operator's own
     // connections; tests run many systems at the same time
     max_connections: durable ? '300' : '1000',
-    shared_buffers: `${durable ? megabytes : 64}MB`,
+    // more is not faster: the queue is read by key, and what is not here is in the cache of the system
+    shared_buffers: `${durable ? 32 : 64}MB`,
     fsync: durable ? 'on' : 'off',
     synchronous_commit: durable ? 'on' : 'off',
     full_page_writes: durable ? 'on' : 'off',
