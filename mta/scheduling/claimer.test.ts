@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { assert } from 'chai'
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
@@ -20,6 +21,7 @@ const DESTINATION = { site: 'site', hosts: [], system: null } as unknown as Site
 const OWN_SOURCES: Partial<SourceSelection> = { destinationOf: () => Promise.resolve(DESTINATION) }
 
 interface Case {
+  readonly claimer: Claimer
   readonly site: SiteQueue
   readonly leased: LeasedRecipients
   readonly released: { readonly ids: readonly string[]; readonly postponement: Postponement | undefined }[]
@@ -71,7 +73,7 @@ function siteWith(
     finish: (delivery, attempt) => finished.push({ delivery, attempt }),
     ...others,
   })
-  return { site, leased, released, finished, requeued, claim: () => claimer.claim(site, LIMIT) }
+  return { claimer, site, leased, released, finished, requeued, claim: () => claimer.claim(site, LIMIT) }
 }
 
 describe('claimer', () => {
@@ -105,6 +107,38 @@ describe('claimer', () => {
     const one = siteWith([twice, twice], { claimRecipients: () => Promise.resolve([twice]) })
     await one.claim()
     assert.strictEqual(one.site.held, 1)
+  })
+  it('claims instant mail while it claims other mail of other sites', async () => {
+    const instant = claimedOf({ tier: 'instant' })
+    const others = ['a', 'b', 'c'].map((name) => ({ site: siteQueueOf(name), claimed: claimedOf({ tier: 'high' }) }))
+    const claims = Promise.withResolvers<void>()
+    const one = siteWith([], {
+      readyQueue: {
+        claim: (name) => Promise.resolve([entryOf(others.find(({ site }) => site.site === name)?.claimed ?? instant)]),
+        requeue: () => Promise.resolve(),
+      },
+      claimRecipients: async (members) => {
+        const requested = [instant, ...others.map(({ claimed }) => claimed)].filter(({ messageId }) =>
+          members.some((member) => member.messageId === messageId),
+        )
+        if (requested.some(({ tier }) => tier !== 'instant')) await claims.promise
+        return requested
+      },
+    })
+    const running: Promise<void>[] = []
+    for (const { site } of others) {
+      running.push(one.claimer.claim(site, LIMIT))
+      // a batch of its own
+      await setTimeout(5)
+    }
+    await one.claim()
+    assert.strictEqual(one.site.held, 1)
+    claims.resolve()
+    await Promise.all(running)
+    assert.deepEqual(
+      others.map(({ site }) => site.held),
+      [1, 1, 1],
+    )
   })
   it('requeues recipients whose claim failed in PostgreSQL, and checks later what was committed', async () => {
     const ready = [claimedOf(), claimedOf({ tier: 'instant' })]

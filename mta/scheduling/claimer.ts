@@ -1,6 +1,6 @@
 /**
  * Claims recipients for a site: removes ready recipients from Redis, claims them in PostgreSQL (many sites in one
- * statement), selects a source for each and adds it to that source's queue.
+ * statement; instant mail in one of its own), selects a source for each and adds it to that source's queue.
  *
  * Redis away: nothing more is claimed. PostgreSQL away: recipients removed from Redis are requeued there, or the
  * worker finds them again. A recipient that PostgreSQL does not return is finished, or another process has it: it is
@@ -8,11 +8,12 @@
  */
 import type { ClaimedDelivery } from '#mta/delivery/session-grant.ts'
 import type { Throttle } from '#mta/shaping/throttle.ts'
-import { createBatcher } from '#src/concurrency/batcher.ts'
+import { type Batcher, createBatcher } from '#src/concurrency/batcher.ts'
 import type { Context } from '#src/context.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Attempt } from '#src/messages/outcome.ts'
 import { parseMember, type ScheduleMember } from '#src/queue/keys.ts'
+import type { Tier } from '#src/queue/tiers.ts'
 import {
   workspaceSuspensionReason,
   type ReceiverSuspension,
@@ -26,7 +27,6 @@ import type { SiteDestination, SourceSelection, SourceSelectionResult } from './
 import { countText } from '#src/platform/plural.ts'
 
 const CLAIM_BATCH = 250
-const CONCURRENT_CLAIMS = 2
 /** How long mail waits at most when the receiver suspended its workspace, before RETRY_SCALE. */
 const SUSPENDED_RETRY_MS = 600_000
 
@@ -63,16 +63,16 @@ type ClaimerContext = Pick<Context, 'clock' | 'config' | 'log'>
 export class Claimer {
   readonly #ctx: ClaimerContext
   readonly #deps: ClaimerDeps
-  readonly #load: (member: ScheduleMember) => Promise<ClaimedRecipient | undefined>
+  readonly #load: (member: ScheduleMember, tier: Tier) => Promise<ClaimedRecipient | undefined>
 
   constructor(ctx: ClaimerContext, deps: ClaimerDeps) {
     this.#ctx = ctx
     this.#deps = deps
-    const batcher = createBatcher((members: ScheduleMember[]) => deps.leased.claim(members, deps.claimRecipients), {
-      max: CLAIM_BATCH,
-      concurrency: CONCURRENT_CLAIMS,
-    })
-    this.#load = (member) => batcher.add(member)
+    const claims = (): Batcher<ScheduleMember, ClaimedRecipient | undefined> =>
+      createBatcher((members) => deps.leased.claim(members, deps.claimRecipients), { max: CLAIM_BATCH, concurrency: 1 })
+    // instant mail does not wait for claims of other mail, which load up to 250 messages each
+    const [instant, others] = [claims(), claims()]
+    this.#load = (member, tier) => (tier === 'instant' ? instant : others).add(member)
   }
 
   /** Claims up to `limit` ready recipients of the site. Rejects when a store is away; nothing is lost. */
@@ -132,7 +132,7 @@ export class Claimer {
     const loaded = await Promise.allSettled(
       entries.map(async (entry) => {
         const member = parseMember(entry.member)
-        return member === null ? undefined : this.#load(member)
+        return member === null ? undefined : this.#load(member, entry.tier)
       }),
     )
     const claimed = loaded.flatMap((one) => (one.status === 'fulfilled' && one.value !== undefined ? [one.value] : []))
