@@ -6,6 +6,9 @@ import { addCounts, evaluateRates, readCounts, type ResultCounts } from '#src/wo
 
 const THRESHOLDS = { bounces: 0.1, complaints: 0.005, minimum: 100 }
 
+/** Of no workspace. */
+const DELETED = '019a9a00-0000-7000-8000-0000000000aa'
+
 const CASES: readonly [what: string, counts: ResultCounts, cause: string | null][] = [
   ['nothing', { delivered: 0, hard: 0, complaints: 0 }, null],
   ['too few to say', { delivered: 0, hard: 99, complaints: 99 }, null],
@@ -57,15 +60,11 @@ describe('workspace rates', () => {
       [{ workspaceId: id, delivered: 0, hard: 500, complaints: 0 }],
       new Date(Date.now() - 4 * 3_600_000),
     )
-    await addCounts(
-      ctx.db,
-      [{ workspaceId: '019a9a00-0000-7000-8000-0000000000aa', delivered: 0, hard: 500, complaints: 0 }],
-      new Date(),
-    )
+    await addCounts(ctx.db, [{ workspaceId: DELETED, delivered: 0, hard: 500, complaints: 0 }], new Date())
     await createWorkspaceRateRound(ctx)()
     assert.deepEqual(await pausesOf(id), [])
     assert.strictEqual(
-      (await readCounts(ctx.db, new Date(0), 1)).some(({ workspaceId }) => workspaceId.endsWith('aa')),
+      (await readCounts(ctx.db, new Date(0), 1)).some(({ workspaceId }) => workspaceId === DELETED),
       false,
     )
   })
