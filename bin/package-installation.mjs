@@ -49,14 +49,23 @@ export async function installPackages(root, env) {
 async function installAddressed(root, env) {
   const copy = join(root, ADDRESSED)
   rmSync(copy, { force: true })
-  const settings = await npm(root, ['config', 'list', '--json'], env)
-  if (settings.code !== 0) return null
+  const settings = parseSettings(await npm(root, ['config', 'list', '--json'], env))
+  if (settings === null) return null
   const lock = readFileSync(join(root, 'package-lock.json'), 'utf8')
-  writeFileSync(copy, addAddresses(lock, JSON.parse(settings.stdout)))
+  writeFileSync(copy, addAddresses(lock, settings))
   try {
     return await npm(root, ['ci'], env)
   } finally {
     rmSync(copy, { force: true })
+  }
+}
+
+function parseSettings({ code, stdout }) {
+  try {
+    const settings = code === 0 ? JSON.parse(stdout) : null
+    return typeof settings?.registry === 'string' ? settings : null
+  } catch {
+    return null
   }
 }
 

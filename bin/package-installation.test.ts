@@ -5,8 +5,9 @@ import { addAddresses, installPackages } from './package-installation.mjs'
 
 /** Logs its calls. Fails with ADDRESSED if there are addresses, with LOCKED if not, and with SETTINGS for them. */
 const NPM = `#!/bin/sh
+REGISTRY='{"registry":"https://npm.example/"}'
 if [ -e npm-shrinkwrap.json ]; then name='addressed' error=$ADDRESSED; else name='locked' error=$LOCKED; fi
-if [ "$1" = config ]; then name='settings' error=$SETTINGS; echo '{"registry":"https://npm.example/"}'; fi
+if [ "$1" = config ]; then name='settings' error=$SETTINGS; echo "\${JSON:-$REGISTRY}"; fi
 echo 'npm warn' >&2
 echo "$1 $name" >> calls
 if [ -n "$error" ]; then echo "npm error code $error" >&2; exit 1; fi
@@ -63,6 +64,8 @@ describe('installation of packages', () => {
     ['… or has another file', { ADDRESSED: 'EINTEGRITY' }, 0, ['ci addressed', 'ci locked']],
     ['does not repeat what fails anyway', { ADDRESSED: 'ENOTFOUND' }, 1, ['ci addressed']],
     ['asks if npm does not print its settings', { SETTINGS: 'EBROKEN' }, 0, ['ci locked']],
+    ['… or prints something else', { JSON: 'npm notice' }, 0, ['ci locked']],
+    ['… or no registry', { JSON: '{}' }, 0, ['ci locked']],
     [
       'installs from a lock file without the packages of other platforms',
       { ADDRESSED: 'EUSAGE', LOCKED: 'EUSAGE Missing: x from lock file' },
