@@ -3,7 +3,7 @@
  * into a `Shaping`, or into the list of all errors with their lines. Pure: no files, no clock. The result is well
  * formed; `shaping-lint.ts` checks whether every line can have an effect.
  */
-import { LineCounter, parseDocument, type Document } from 'yaml'
+import { Lexer, LineCounter, parseDocument, type Document } from 'yaml'
 import { z } from 'zod'
 import { readDuration, readRate, type Rate } from './rate-syntax.ts'
 import { readPattern, type ReplyPattern } from './reply-pattern.ts'
@@ -133,8 +133,26 @@ const ruleSchema = z
   })
 const fileSchema = z.strictObject({ receivers: z.record(name, receiverSchema), rules: z.array(ruleSchema).default([]) })
 
+/** A file needs three. The parser would need 70 ms for thousands, until its stack is exhausted. */
+const MAX_BRACKETS = 20
+
+/** The line with too many open brackets; null if there is none. */
+function findTooDeepLine(text: string): number | null {
+  let [line, open] = [1, 0]
+  for (const token of new Lexer().lex(text)) {
+    line += token.split('\n').length - 1
+    if (token === '{' || token === '[') open += 1
+    else if (token === '}' || token === ']') open -= 1
+    if (open > MAX_BRACKETS) return line
+  }
+  return null
+}
+
 /** @param text YAML */
 export function readShaping(text: string): ShapingResult {
+  const tooDeep = findTooDeepLine(text)
+  if (tooDeep !== null)
+    return { kind: 'wrong', problems: [{ line: tooDeep, text: `more than ${MAX_BRACKETS} brackets are open here` }] }
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   if (document.errors.length > 0)

@@ -6,6 +6,7 @@ import { lintShaping } from './shaping-lint.ts'
 const rules = (...lines: string[]): string => `${BASE}rules:\n${lines.map((line) => `  - ${line}\n`).join('')}`
 const WRONG: readonly [what: string, file: string, line: number, text: RegExp][] = [
   ['no YAML', 'receivers: [', 1, /./],
+  ['thousands of brackets', `receivers:\n${'{['.repeat(10_000)}`, 2, /more than 20 brackets are open here/],
   ['an empty file', '', 0, /needs "receivers:"/],
   ['no section receivers', 'rules: []\n', 0, /the section "receivers:" is missing: add it, with default: \{/],
   ['a section of another type', 'receivers: []\n', 1, /receivers: must be of the type object, and is a list/],
@@ -131,6 +132,10 @@ const WRONG: readonly [what: string, file: string, line: number, text: RegExp][]
 ]
 
 describe('the linter of shaping files', () => {
+  it('does not count brackets in texts and comments', () => {
+    const texts = rules(`{name: a, text: "${'\\\\['.repeat(30)}", action: slow} # ${'{'.repeat(30)}`)
+    assert.notInclude(JSON.stringify(lintShaping(texts)), 'brackets')
+  })
   for (const [what, file, line, text] of WRONG) {
     it(`finds ${what}, and its line`, () => {
       const problems = lintShaping(file)
