@@ -275,7 +275,7 @@ describe('GET /public/changes', () => {
         sql`
           SELECT pg_terminate_backend(pid)
           FROM pg_stat_activity
-          WHERE datname = current_database() AND pid <> pg_backend_pid()
+          WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
         `,
       )
       await until(async () => (await alone.call('GET', '/public/events')).status === 200)
