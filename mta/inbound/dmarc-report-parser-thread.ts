@@ -5,7 +5,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { openResolver } from '#src/net/dns-resolver.ts'
 import { parseDmarcReportMail, type DmarcReportMail, type DmarcReportParse } from './dmarc-report-parser.ts'
-import type { ParseRequest, ParseResponse } from './report-parser-thread.ts'
+import type { ParseRequest, ParseResponse } from '#src/platform/parser-thread.ts'
 
 /** The octets of a Buffer are a Uint8Array in a thread. */
 export type DmarcMailToParse = Omit<DmarcReportMail, 'raw'> & { readonly raw: Uint8Array }
@@ -34,10 +34,10 @@ async function parse({ raw, ...mail }: DmarcMailToParse): Promise<DmarcReportPar
   }
 }
 
-async function parseAll({ mails }: ParseRequest<DmarcMailToParse>): Promise<void> {
-  for (const mail of mails)
-    parentPort?.postMessage({ reports: [await parse(mail)] } satisfies ParseResponse<DmarcReportParse>, [])
+async function parseAll({ inputs }: ParseRequest<DmarcMailToParse>): Promise<void> {
+  for (const mail of inputs)
+    parentPort?.postMessage({ results: [await parse(mail)] } satisfies ParseResponse<DmarcReportParse>, [])
 }
 
-parentPort?.postMessage({ reports: [] } satisfies ParseResponse<DmarcReportParse>, [])
+parentPort?.postMessage({ results: [] } satisfies ParseResponse<DmarcReportParse>, [])
 parentPort?.on('message', (request: ParseRequest<DmarcMailToParse>) => void parseAll(request))

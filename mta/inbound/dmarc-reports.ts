@@ -18,7 +18,7 @@ import { ReplyError } from '#mta/smtp-server/reply.ts'
 import type { DmarcReportParse } from './dmarc-report-parser.ts'
 import type { DmarcMailToParse } from './dmarc-report-parser-thread.ts'
 import type { IncomingMail } from './listener.ts'
-import { createReportParser, type ReportParser } from './report-parser.ts'
+import { createParserThread, type ParserThread } from '#src/platform/parser-thread.ts'
 
 /** The results of processing a report, for metrics and the log. */
 const DMARC_ARRIVAL_RESULTS = {
@@ -30,7 +30,7 @@ const DMARC_ARRIVAL_RESULTS = {
 } as const
 type DmarcArrivalResult = keyof typeof DMARC_ARRIVAL_RESULTS
 
-export type DmarcReportParser = ReportParser<DmarcReportParse, DmarcMailToParse>
+export type DmarcReportParser = ParserThread<DmarcReportParse, DmarcMailToParse>
 
 const THREAD = new URL('./dmarc-report-parser-thread.ts', import.meta.url)
 /** Includes the time for the DNS queries of all signatures. */
@@ -46,7 +46,7 @@ const MAX_AGE_MS = 90 * DAY_MS
 
 export function createDmarcReportParser({ dnsServers, serverName }: Context['config']): DmarcReportParser {
   const workerData = { dnsServers, serverName }
-  return createReportParser({ timeoutMs: PARSE_TIMEOUT_MS, file: THREAD, workerData, memoryMb: MEMORY_MB })
+  return createParserThread({ timeoutMs: PARSE_TIMEOUT_MS, file: THREAD, workerData, memoryMb: MEMORY_MB })
 }
 
 /** Resolves when the report is stored. @throws ReplyError */

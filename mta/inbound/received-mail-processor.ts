@@ -17,12 +17,12 @@ import { publishNotifications, type CommitNotifications } from '#src/queue/notif
 import type { Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { forwardMails } from './forwarded-mail.ts'
-import { createReportParser, type ReportParser } from './report-parser.ts'
+import { createParserThread, type ParserThread } from '#src/platform/parser-thread.ts'
 import type { ParsedEmail } from './received-mail-parser.ts'
 import { type ClaimedMail, claimReceivedMail } from './received-mail-store.ts'
 import type { MailToParse, ThreadData } from './received-mail-thread.ts'
 
-export type ReceivedMailParser = ReportParser<ParsedEmail, MailToParse> & { readonly plans: Plans }
+export type ReceivedMailParser = ParserThread<ParsedEmail, MailToParse> & { readonly plans: Plans }
 
 const THREAD = new URL('./received-mail-thread.ts', import.meta.url)
 /** Includes the DNS queries of all signatures. */
@@ -37,7 +37,7 @@ const DAY_MS = 24 * 3600 * 1000
 export function createReceivedMailParser(config: Context['config']): ReceivedMailParser {
   const { dnsServers, serverName, spamFilter, spamFilterSeconds } = config
   const workerData: ThreadData = { dnsServers, serverName, spamFilter, spamFilterMs: spamFilterSeconds * 1000 }
-  const parser: ReportParser<ParsedEmail, MailToParse> = createReportParser({
+  const parser: ParserThread<ParsedEmail, MailToParse> = createParserThread({
     timeoutMs: PARSE_TIMEOUT_MS,
     file: THREAD,
     workerData,

@@ -10,7 +10,7 @@ import type { SpamFilterAddress } from '#config/settings/readers.ts'
 import type { AuthenticatedMail } from './mail-authentication.ts'
 import { type ParsedEmail, parseReceivedMail } from './received-mail-parser.ts'
 import { createSpamFilter } from './spam-filter.ts'
-import type { ParseRequest, ParseResponse } from './report-parser-thread.ts'
+import type { ParseRequest, ParseResponse } from '#src/platform/parser-thread.ts'
 import type { ResolveDns } from './report-signer.ts'
 
 /** The octets of a Buffer are a Uint8Array in a thread. */
@@ -47,10 +47,10 @@ async function parse({ raw, ...mail }: MailToParse): Promise<ParsedEmail | null>
   }
 }
 
-async function parseAll({ mails }: ParseRequest<MailToParse>): Promise<void> {
-  for (const result of mails.map(parse))
-    parentPort?.postMessage({ reports: [await result] } satisfies ParseResponse<ParsedEmail>, [])
+async function parseAll({ inputs }: ParseRequest<MailToParse>): Promise<void> {
+  for (const result of inputs.map(parse))
+    parentPort?.postMessage({ results: [await result] } satisfies ParseResponse<ParsedEmail>, [])
 }
 
-parentPort?.postMessage({ reports: [] } satisfies ParseResponse<ParsedEmail>, [])
+parentPort?.postMessage({ results: [] } satisfies ParseResponse<ParsedEmail>, [])
 parentPort?.on('message', (request: ParseRequest<MailToParse>) => void parseAll(request))

@@ -4,30 +4,20 @@
  */
 import { parentPort } from 'node:worker_threads'
 import { parseReport, type ParsedReport } from '#mta/classify/report.ts'
-
-export interface ParseRequest<I = Uint8Array> {
-  readonly mails: readonly I[]
-}
-/**
- * The next results in the order of the request. An empty first response means that the thread is ready. Null: parsing
- * threw, which is a bug in the parser.
- */
-export interface ParseResponse<T = ParsedReport> {
-  readonly reports: readonly (T | null)[]
-}
+import type { ParseRequest, ParseResponse } from '#src/platform/parser-thread.ts'
 
 const POST_INTERVAL_MS = 5
 
-parentPort?.postMessage({ reports: [] } satisfies ParseResponse, [])
+parentPort?.postMessage({ results: [] } satisfies ParseResponse<ParsedReport>, [])
 
-parentPort?.on('message', ({ mails }: ParseRequest) => {
-  let reports: (ParsedReport | null)[] = []
+parentPort?.on('message', ({ inputs }: ParseRequest) => {
+  let results: (ParsedReport | null)[] = []
   let postedAt = performance.now()
-  for (const [i, mail] of mails.entries()) {
-    reports.push(parse(mail))
-    if (i < mails.length - 1 && performance.now() - postedAt < POST_INTERVAL_MS) continue
-    parentPort?.postMessage({ reports } satisfies ParseResponse, [])
-    reports = []
+  for (const [i, mail] of inputs.entries()) {
+    results.push(parse(mail))
+    if (i < inputs.length - 1 && performance.now() - postedAt < POST_INTERVAL_MS) continue
+    parentPort?.postMessage({ results } satisfies ParseResponse<ParsedReport>, [])
+    results = []
     postedAt = performance.now()
   }
 })

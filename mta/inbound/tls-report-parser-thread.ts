@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { openResolver } from '#src/net/dns-resolver.ts'
-import type { ParseResponse, ParseRequest } from './report-parser-thread.ts'
+import type { ParseRequest, ParseResponse } from '#src/platform/parser-thread.ts'
 import { parseTlsReportMail, type TlsReportParse } from './tls-report-parser.ts'
 
 const DNS_TIMEOUT_MS = 2000
@@ -12,9 +12,9 @@ const DNS_TIMEOUT_MS = 2000
 // workerData is missing when the module is loaded only to be compiled
 const { dnsServers } = (workerData ?? { dnsServers: null }) as { readonly dnsServers: readonly string[] | null }
 
-async function parseAll({ mails }: ParseRequest): Promise<void> {
-  for (const raw of mails)
-    parentPort?.postMessage({ reports: [await parse(raw)] } satisfies ParseResponse<TlsReportParse>, [])
+async function parseAll({ inputs }: ParseRequest): Promise<void> {
+  for (const raw of inputs)
+    parentPort?.postMessage({ results: [await parse(raw)] } satisfies ParseResponse<TlsReportParse>, [])
 }
 
 async function parse(raw: Uint8Array): Promise<TlsReportParse | null> {
@@ -27,5 +27,5 @@ async function parse(raw: Uint8Array): Promise<TlsReportParse | null> {
   }
 }
 
-parentPort?.postMessage({ reports: [] } satisfies ParseResponse<TlsReportParse>, [])
+parentPort?.postMessage({ results: [] } satisfies ParseResponse<TlsReportParse>, [])
 parentPort?.on('message', (question: ParseRequest) => void parseAll(question))

@@ -12,7 +12,7 @@ import { storeTlsReport, findOwnDomains, sumOf } from '#src/tls-reports/received
 import type { TlsReport } from '#src/tls-reports/schema.ts'
 import { ReplyError } from '#mta/smtp-server/reply.ts'
 import type { IncomingMail } from './listener.ts'
-import { createReportParser, type ReportParser } from './report-parser.ts'
+import { createParserThread, type ParserThread } from '#src/platform/parser-thread.ts'
 import type { TlsReportParse } from './tls-report-parser.ts'
 
 /** The results of processing an arrival, for metrics and the log. */
@@ -31,8 +31,8 @@ const BATCH_SIZE = 10
 /** Limit for an arrival whose DKIM keys DNS does not return, or that crashes a process. */
 const MAX_TRIES = 5
 
-export function createTlsReportParser({ dnsServers }: Context['config']): ReportParser<TlsReportParse> {
-  return createReportParser<TlsReportParse>({ timeoutMs: PARSE_TIMEOUT_MS, file: THREAD, workerData: { dnsServers } })
+export function createTlsReportParser({ dnsServers }: Context['config']): ParserThread<TlsReportParse> {
+  return createParserThread<TlsReportParse>({ timeoutMs: PARSE_TIMEOUT_MS, file: THREAD, workerData: { dnsServers } })
 }
 
 /** Resolves when the report is stored. @throws ReplyError */
@@ -51,7 +51,7 @@ export async function acceptTlsReportMail(
 /** Processes one batch. Returns true if more may be due. */
 export async function processTlsReports(
   ctx: Context,
-  parser: ReportParser<TlsReportParse>,
+  parser: ParserThread<TlsReportParse>,
   registry: MetricRegistry,
 ): Promise<boolean> {
   const due = await TLS_REPORT_ARRIVALS.claim(ctx.db, new Date(ctx.clock.now()), BATCH_SIZE)
