@@ -8,9 +8,8 @@ import { invalid } from '#src/platform/errors.ts'
 import { loadLearnedLimits } from '#src/shaping/learned-limits.ts'
 import { listReceiverSuspensions } from '#src/shaping/receiver-suspensions.ts'
 import { replayShaping, type ActionCounts } from '#src/shaping/reply-replay.ts'
-import { readShaping } from '#src/shaping/shaping-file.ts'
-import { loadShaping, shapingFileOf } from '#src/shaping/shaping-file-watch.ts'
-import { lintShaping } from '#src/shaping/shaping-lint.ts'
+import { checkShapingFile, MAX_PROBLEMS } from '#src/shaping/shaping-file-parser.ts'
+import { parsedShaping, shapingFileOf } from '#src/shaping/shaping-file-watch.ts'
 import { envelope, timestamp } from '#api/http/response-schemas.ts'
 import { route, type AnyRoute } from '#api/http/route.ts'
 import { countText } from '#src/platform/plural.ts'
@@ -101,16 +100,17 @@ const check = route({
             text: z.string().meta({ description: 'what is wrong, and what to write instead' }),
           }),
         )
-        .meta({ description: 'what is wrong with it' }),
+        .meta({ description: `what is wrong with it, the first ${MAX_PROBLEMS}` }),
     }),
   ),
   errors: ['VALIDATION_ERROR'],
-  handle: (_ctx, { body }) => {
-    const problems = lintShaping(body.file)
-    const message =
-      problems.length === 0 ? 'The file is valid.' : `The file has ${countText(problems.length, 'problem')}.`
-    const data = { is_valid: problems.length === 0, problems }
-    return Promise.resolve({ body: { success: true, message, data } })
+  handle: async (_ctx, { body }) => {
+    const checked = await checkShapingFile(body.file)
+    if (checked.kind === 'valid')
+      return { body: { success: true, message: 'The file is valid.', data: { is_valid: true, problems: [] } } }
+    const { problems, problemCount } = checked
+    const message = `The file has ${countText(problemCount, 'problem')}.`
+    return { body: { success: true, message, data: { is_valid: false, problems } } }
   },
 })
 
@@ -167,14 +167,15 @@ const replay = route({
   ),
   errors: ['VALIDATION_ERROR'],
   handle: async ({ db, config, clock }, { body }) => {
-    const [problem] = lintShaping(body.file)
-    const read = readShaping(body.file)
-    if (problem !== undefined || read.kind !== 'shaping')
+    const checked = await checkShapingFile(body.file)
+    if (checked.kind === 'wrong') {
+      const [problem] = checked.problems
       return invalid([{ path: 'file', message: `line ${problem?.line ?? 0}: ${problem?.text ?? 'is not valid'}` }])
+    }
     const until = new Date(clock.now())
     const { replies, receivers, changes } = await replayShaping(db, {
-      before: loadShaping(shapingFileOf(config)),
-      after: read.shaping,
+      before: parsedShaping(shapingFileOf(config)),
+      after: checked.shaping,
       mapped: new Set(config.routes.map(({ domain }) => domain)),
       since: new Date(until.getTime() - body.days * DAY_MS),
       until,

@@ -30,6 +30,7 @@ export const MODULES = [
   '#mta/inbound/tls-report-parser-thread.ts',
   '#src/templates/render-worker.ts',
   '#src/templates/compile-thread-worker.ts',
+  '#src/shaping/shaping-file-parser-thread.ts',
 ]
 
 export async function run(args: string[]): Promise<number> {

@@ -28,7 +28,7 @@ const ACTIONS: CliActions = {
     arguments: [0, 1],
     run: (call) => {
       const file = call.arguments[0] ?? shapingFileOf(loadConfig(call.io.env))
-      const problems = lintShaping(readText(file))
+      const problems = lintShaping(readShaping(readText(file)))
       if (problems.length === 0) return Promise.resolve(call.respond(`${file} is valid.`, { file, problems }))
       call.respond(problems.map((one) => problemLine(file, one)).join('\n'), { file, problems })
       return Promise.resolve(1)
@@ -137,8 +137,8 @@ function readDays(call: CommandCall): number {
 /** Null if the file is invalid; prints its problems on stderr. */
 function readValidFile(call: CommandCall, file: string): Shaping | null {
   const text = readText(file)
-  const problems = lintShaping(text)
   const read = readShaping(text)
+  const problems = lintShaping(read)
   if (read.kind === 'shaping' && problems.length === 0) return read.shaping
   call.fail(
     `${problems.map((one) => problemLine(file, one)).join('\n')}\n`,

@@ -11,7 +11,7 @@ import { findSuspensions } from '#src/queue/suspensions.ts'
 import { findReceiver } from '#src/shaping/rule-match.ts'
 import { ANY_SOURCE, WILDCARD, fromText, throttleKeyOf } from '#src/shaping/throttle-key.ts'
 import { listReceiverSuspensions } from '#src/shaping/receiver-suspensions.ts'
-import { loadShaping, shapingFileOf } from '#src/shaping/shaping-file-watch.ts'
+import { parsedShaping, shapingFileOf } from '#src/shaping/shaping-file-watch.ts'
 import { sql } from '#src/stores/sql.ts'
 import { findSuppressions } from '#src/suppression/list.ts'
 import { SubmissionError } from '#src/submission/submission-error.ts'
@@ -181,7 +181,7 @@ export async function checkLimits(
   domain: string,
   route: Extract<Route, { kind: 'hosts' }>,
 ): Promise<DryRunStep> {
-  const receiver = findReceiver(loadShaping(shapingFileOf(config)), { domain, hosts: route.hosts })
+  const receiver = findReceiver(parsedShaping(shapingFileOf(config)), { domain, hosts: route.hosts })
   const throttleKey = throttleKeyOf(receiver, route.site)
   const suspensions = (await listReceiverSuspensions(db, new Date(clock.now()))).filter(
     (one) => (one.pace === throttleKey || one.pace === WILDCARD) && (one.workspaceId ?? workspaceId) === workspaceId,

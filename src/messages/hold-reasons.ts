@@ -7,7 +7,7 @@ import { findSites } from '#src/queue/domain-sites.ts'
 import { listSuspensions, type Suspension } from '#src/queue/suspensions.ts'
 import { listReceiverSuspensions, type ReceiverSuspension } from '#src/shaping/receiver-suspensions.ts'
 import type { Shaping } from '#src/shaping/shaping-file.ts'
-import { loadShaping, shapingFileOf } from '#src/shaping/shaping-file-watch.ts'
+import { parsedShaping, shapingFileOf } from '#src/shaping/shaping-file-watch.ts'
 import { findSuspensionAt } from '#src/shaping/suspended-site.ts'
 import { fromText } from '#src/shaping/throttle-key.ts'
 import { accountIdOf } from '#src/providers/account-destination.ts'
@@ -69,7 +69,7 @@ export async function fillHoldReasons<T extends HeldRecipient>(
 /** Null while the file is missing or invalid: outbound processes then use the rules that they have read. */
 export function readShapingFile(shapingFile: string | null): Shaping | null {
   try {
-    return loadShaping(shapingFileOf({ shapingFile }))
+    return parsedShaping(shapingFileOf({ shapingFile }))
   } catch {
     return null
   }

@@ -69,7 +69,7 @@ function loadFirst(file: string): Shaping {
 export function loadShaping(file: string): Shaping {
   const text = readSettingText(file)
   const read = readShaping(text)
-  const problems = lintShaping(text)
+  const problems = lintShaping(read)
   if (read.kind === 'wrong' || problems.length > 0) throw new Error(`${file}: ${problems.map(problemText).join('; ')}`)
   return read.shaping
 }

@@ -67,7 +67,13 @@ export interface ShapingProblem {
 export type LineOf = (path: readonly (string | number)[]) => number
 
 export type ShapingResult =
-  | { readonly kind: 'shaping'; readonly shaping: Shaping; readonly lineOf: LineOf }
+  | {
+      readonly kind: 'shaping'
+      readonly shaping: Shaping
+      readonly lineOf: LineOf
+      /** The file as a plain value, for `shapingOfValue`. */
+      readonly value: unknown
+    }
   | { readonly kind: 'wrong'; readonly problems: readonly ShapingProblem[] }
 
 const ZERO = 'must be at least 1: a limit of zero stops all mail; suspend the destination instead'
@@ -168,7 +174,12 @@ export function readShaping(text: string): ShapingResult {
   const missing = [FALLBACK, TRANSPORT_MAP].filter((one) => parsed.data.receivers[one] === undefined)
   if (missing.length > 0)
     return { kind: 'wrong', problems: missing.map((one) => ({ line: 0, text: missingReceiver(one) })) }
-  return { kind: 'shaping', shaping: shapingOf(parsed.data), lineOf }
+  return { kind: 'shaping', shaping: shapingOf(parsed.data), lineOf, value: plain.value }
+}
+
+/** @param value that of a shaping file without problems */
+export function shapingOfValue(value: unknown): Shaping {
+  return shapingOf(fileSchema.parse(value))
 }
 
 /** An unknown alias, or too many aliases, is an error only when the values are resolved. */

@@ -1,7 +1,10 @@
 import { assert } from 'chai'
 import fc from 'fast-check'
 import { BASE } from './shaping-file.test-data.ts'
+import { readShaping, type ShapingProblem } from './shaping-file.ts'
 import { lintShaping } from './shaping-lint.ts'
+
+const lint = (text: string): ShapingProblem[] => lintShaping(readShaping(text))
 
 const rules = (...lines: string[]): string => `${BASE}rules:\n${lines.map((line) => `  - ${line}\n`).join('')}`
 const WRONG: readonly [what: string, file: string, line: number, text: RegExp][] = [
@@ -134,11 +137,11 @@ const WRONG: readonly [what: string, file: string, line: number, text: RegExp][]
 describe('the linter of shaping files', () => {
   it('does not count brackets in texts and comments', () => {
     const texts = rules(`{name: a, text: "${'\\\\['.repeat(30)}", action: slow} # ${'{'.repeat(30)}`)
-    assert.notInclude(JSON.stringify(lintShaping(texts)), 'brackets')
+    assert.notInclude(JSON.stringify(lint(texts)), 'brackets')
   })
   for (const [what, file, line, text] of WRONG) {
     it(`finds ${what}, and its line`, () => {
-      const problems = lintShaping(file)
+      const problems = lint(file)
       assert.ok(
         problems.some((problem) => problem.line === line && text.test(problem.text)),
         JSON.stringify(problems),
@@ -147,7 +150,7 @@ describe('the linter of shaping files', () => {
   }
   it('reports no rule that can match', () => {
     assert.deepEqual(
-      lintShaping(
+      lint(
         rules(
           '{name: a, receiver: google, text: "too many", action: slow}',
           '{name: b, text: "too many", action: tell}',
@@ -169,7 +172,7 @@ describe('the linter of shaping files', () => {
   it('never throws, whatever the text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
-        lintShaping(text)
+        lint(text)
       }),
     )
   })

@@ -7,10 +7,10 @@
 import {
   FALLBACK,
   TRANSPORT_MAP,
-  readShaping,
   type LineOf,
   type ShapingProblem,
   type ShapingReceiver,
+  type ShapingResult,
   type ReplyRule,
   type Shaping,
 } from './shaping-file.ts'
@@ -18,8 +18,7 @@ import { coversHost } from './rule-match.ts'
 import { compilePattern, examinedPart, type ReplyPattern } from './reply-pattern.ts'
 
 /** All problems of a shaping file, by line; empty if it is valid. */
-export function lintShaping(text: string): ShapingProblem[] {
-  const read = readShaping(text)
+export function lintShaping(read: ShapingResult): ShapingProblem[] {
   if (read.kind === 'wrong') return [...read.problems]
   const { shaping, lineOf } = read
   return [...lintReceivers(shaping, lineOf), ...lintRules(shaping, lineOf)].toSorted(

@@ -355,7 +355,7 @@ export type AdminCheckShapingAnswer = {
   readonly data: {
     /** whether the outbound processes would use it */
     readonly is_valid: boolean
-    /** what is wrong with it */
+    /** what is wrong with it, the first 100 */
     readonly problems: readonly {
       /** the line, from 1; 0: no single one */
       readonly line: number
