@@ -14,6 +14,7 @@ import {
   DRY_RUN_CHANNEL,
   DUE_CHANNEL,
   READY_CHANNEL,
+  READY_OTHERS_CHANNEL,
   SHAPING_CHANNEL,
   SUSPENSIONS_CHANNEL,
 } from '#src/queue/keys.ts'
@@ -39,6 +40,7 @@ export function subscribeToWakeUps(
   const handlers: Readonly<Record<string, (message: string) => void>> = {
     [DUE_CHANNEL]: (tier) => dispatcher.wakeTier(tier),
     [READY_CHANNEL]: (site) => queues.wake(site, true),
+    [READY_OTHERS_CHANNEL]: (site) => queues.wake(site, false),
     [ACCOUNT_TESTS_CHANNEL]: (id) => accounts.handleTestRequest(id),
     [DRY_RUN_CHANNEL]: () => dryRuns.wake(),
     [SHAPING_CHANNEL]: () => void throttles.refresh(),

@@ -77,7 +77,11 @@ export class Claimer {
 
   /** Claims up to `limit` ready recipients of the site. Rejects when a store is away; nothing is lost. */
   async claim(site: SiteQueue, limit: ClaimLimit): Promise<void> {
-    const entries = await this.#claimReady(site, limit)
+    await this.claimEntries(site, await this.#claimReady(site, limit))
+  }
+
+  /** Claims recipients that are in no ready queue. Rejects when PostgreSQL is away, after making them ready. */
+  async claimEntries(site: SiteQueue, entries: readonly ReadyEntry[]): Promise<void> {
     const domain = parseMember(entries[0]?.member ?? '')?.domain
     if (domain === undefined) return
     const destination = await this.#deps.sources.destinationOf(domain)

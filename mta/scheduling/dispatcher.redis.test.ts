@@ -49,7 +49,7 @@ describe('dispatcher (Redis)', () => {
       ...queuesOf(ctx),
       router: routerWith((domain) => Promise.resolve(`site of ${domain}`)),
       suspensions: NO_SUSPENSIONS,
-      queues: { wake: ready.resolve },
+      queues: { wake: ready.resolve, claimDue: () => false },
     })
     assert.strictEqual(await ready.promise, 'site of a.example')
     assert.deepEqual(await ctx.redis.zrange(readyKey('site of a.example', 'high'), '0', '-1'), [memberOf(now)])
@@ -66,7 +66,7 @@ describe('dispatcher (Redis)', () => {
       ...queuesOf(ctx),
       router: routerWith(siteOf),
       suspensions: NO_SUSPENSIONS,
-      queues: { wake: ready.resolve },
+      queues: { wake: ready.resolve, claimDue: () => false },
     })
     assert.strictEqual(await ready.promise, 'a.example')
   })
@@ -83,7 +83,7 @@ describe('dispatcher (Redis)', () => {
       ...queuesOf(ctx),
       router: routerWith(siteOf),
       suspensions: NO_SUSPENSIONS,
-      queues: { wake: () => undefined },
+      queues: { wake: () => undefined, claimDue: () => false },
     })
     await asked.promise
     await dispatcher.stop()
@@ -101,7 +101,7 @@ describe('dispatcher (Redis)', () => {
       ...queuesOf(ctx),
       router: routerWith(siteOf),
       suspensions: NO_SUSPENSIONS,
-      queues: { wake: () => undefined },
+      queues: { wake: () => undefined, claimDue: () => false },
     })
     await until(
       async () => ctx.redis.status === 'ready' && (await ctx.redis.get(EPOCH_KEY).catch(() => 'away')) === null,

@@ -2,142 +2,14 @@
  * Rules of the dispatcher on a schedule in memory. The Redis scripts have their own tests (ready-queue.redis.test.ts).
  */
 import { assert } from 'chai'
-import type { Route } from '#mta/route/route.ts'
-import { newId } from '#src/platform/id.ts'
-import type { DueEntry } from '#src/queue/due-schedule.ts'
-import { EPOCH_KEY, suspendedSite, memberOf } from '#src/queue/keys.ts'
-import type { Tier } from '#src/queue/tiers.ts'
-import { flushEventLoop, silentContext } from '#test/support/delivery.ts'
+import { EPOCH_KEY, suspendedSite } from '#src/queue/keys.ts'
+import { flushEventLoop } from '#test/support/delivery.ts'
 import { until } from '#test/support/until.ts'
-import { Dispatcher } from './dispatcher.ts'
-
-interface AddOptions {
-  readonly count?: number
-  readonly dueInMs?: number
-  /** Only some processes can send it. */
-  readonly group?: string
-}
-
-interface Case {
-  /** Puts recipients of a domain on the schedule. */
-  add(tier: Tier, domain: string, options?: AddOptions): void
-  /** What was made ready, in order: tier, domain and site. */
-  readonly ready: string[]
-  /** How many sites each write to the ready queue had. */
-  readonly writes: number[]
-  /** Commands sent to Redis other than those of the ready queue. */
-  readonly commands: string[]
-  readonly popped: Tier[]
-  /** Suspended domains and sites. */
-  readonly suspended: string[]
-  /** The sites that were remembered, by domain. */
-  readonly sites: ReadonlyMap<string, string>
-  /** Errors that the next reads of the schedule and writes to the ready queue fail with. */
-  readonly failures: { popDue: number; addReady: number }
-  /** Whether the process may claim. */
-  readonly mayClaim: { current: boolean }
-  /** The sizes of the batches whose groups were looked up. */
-  readonly lookups: readonly number[]
-  nowMs(ms: number): void
-  start(siteOf?: (domain: string) => Promise<string>): Dispatcher
-}
-
-/** Sites of domains that share hosts; every other domain is its own site. */
-const SITES: Readonly<Record<string, string>> = { 'a.example': 'shared', 'b.example': 'shared' }
-const siteOf = (domain: string): Promise<string> => Promise.resolve(SITES[domain] ?? domain)
-const UNRESOLVED = new Promise<string>(() => undefined)
-
-function scheduleInMemory(): Case {
-  const ctx = silentContext()
-  const due = new Map<Tier, DueEntry[]>()
-  const [ready, writes, commands, popped]: [string[], number[], string[], Tier[]] = [[], [], [], []]
-  const suspended: string[] = []
-  const sites = new Map<string, string>()
-  const failures = { popDue: 0, addReady: 0 }
-  const mayClaim = { current: true }
-  const command =
-    (name: string) =>
-    (...args: unknown[]): unknown => {
-      commands.push([name, ...args].join(' '))
-      return redis.pipelined
-    }
-  const groups = new Map<string, string>()
-  const lookups: number[] = []
-  const redis = {
-    status: 'ready',
-    del: (key: string) => Promise.resolve(commands.push(`del ${key}`)),
-    pipeline: () => redis.pipelined,
-    pipelined: { zadd: command('zadd'), publish: command('publish'), exec: () => Promise.resolve([]) },
-  }
-  const dueSchedule = {
-    popDue: (tier: Tier, nowMs: number, limit: number) => {
-      popped.push(tier)
-      if (failures.popDue-- > 0) return Promise.reject(new Error('Redis is away'))
-      const entries = (due.get(tier) ?? []).toSorted((one, other) => one.dueMs - other.dueMs)
-      const end = Math.min(limit, entries.filter(({ dueMs }) => dueMs <= nowMs).length)
-      due.set(tier, entries.slice(end))
-      return Promise.resolve({ due: entries.slice(0, end), nextMs: entries[end]?.dueMs ?? null })
-    },
-  }
-  const readyQueue = {
-    addReady: (bySite: ReadonlyMap<string, readonly { readonly member: string; readonly tier: Tier }[]>) => {
-      if (failures.addReady-- > 0) return Promise.reject(new Error('Redis is away'))
-      writes.push(bySite.size)
-      for (const [site, entries] of bySite)
-        for (const { member, tier } of entries) ready.push(`${tier} ${member.split(':')[3]} at ${site}`)
-      return Promise.resolve()
-    },
-  }
-  return {
-    add: (tier, domain, { count = 1, dueInMs = 0, group } = {}) => {
-      const added = Array.from({ length: count }, () => ({
-        member: memberOf({ messageId: newId(), n: 0, workspaceId: newId(), domain }),
-        dueMs: ctx.nowMs + dueInMs,
-      }))
-      if (group !== undefined) for (const { member } of added) groups.set(member, group)
-      due.set(tier, [...(due.get(tier) ?? []), ...added])
-    },
-    ready,
-    writes,
-    commands,
-    popped,
-    suspended,
-    sites,
-    failures,
-    mayClaim,
-    lookups,
-    nowMs: (ms) => {
-      ctx.nowMs += ms
-    },
-    start: (find = siteOf) =>
-      new Dispatcher({ ...ctx, redis } as unknown as ConstructorParameters<typeof Dispatcher>[0], {
-        dueSchedule,
-        readyQueue,
-        mayClaim: () => mayClaim.current,
-        groups: {
-          get isNeeded() {
-            return groups.size > 0
-          },
-          find: (members) => {
-            lookups.push(members.length)
-            return Promise.resolve(groups)
-          },
-        },
-        sites: { record: (domain, site) => void sites.set(domain, site) },
-        router: { route: async (domain) => ({ site: await find(domain) }) as Route },
-        suspensions: {
-          settled: () => Promise.resolve(),
-          find: (domain, site) => (suspended.includes(site ?? domain) ? 'maintenance' : undefined),
-        },
-        queues: {
-          wake: (site, hasInstant) => void ready.push(`wake ${site}${hasInstant ? ' for instant mail' : ''}`),
-        },
-      }),
-  }
-}
+import { scheduleInMemory, siteOf, UNRESOLVED, type ScheduleInMemory } from './dispatcher.test-data.ts'
+import type { Dispatcher } from './dispatcher.ts'
 
 describe('dispatcher', () => {
-  let schedule: Case
+  let schedule: ScheduleInMemory
   let dispatcher: Dispatcher
   beforeEach(() => {
     schedule = scheduleInMemory()
@@ -150,6 +22,30 @@ describe('dispatcher', () => {
     dispatcher = schedule.start()
     await until(() => schedule.ready.length > 0)
     assert.deepEqual(schedule.ready, ['normal c.example at c.example', 'wake c.example'])
+  })
+  it('has instant mail claimed without making it ready, where the site can, and no other mail', async () => {
+    schedule.claiming.push('c.example')
+    schedule.add('instant', 'c.example')
+    schedule.add('instant', 'd.example')
+    schedule.add('high', 'c.example')
+    dispatcher = schedule.start()
+    await until(() => schedule.ready.length === 5)
+    assert.sameMembers(schedule.ready, [
+      'claim instant at c.example',
+      'instant d.example at d.example',
+      'wake d.example for instant mail',
+      'high c.example at c.example',
+      'wake c.example',
+    ])
+  })
+  it('counts claimed instant mail as routed', async () => {
+    schedule.claiming.push('c.example')
+    dispatcher = schedule.start()
+    for (const wanted of [20_000, 40_000, 60_000]) {
+      schedule.add('instant', 'c.example', { count: 20_000 })
+      dispatcher.wakeTier('instant')
+      await until(() => schedule.ready.length === wanted)
+    }
   })
   it('looks up no group where every process can send all mail', async () => {
     schedule.add('normal', 'c.example', { count: 3 })

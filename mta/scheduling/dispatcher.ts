@@ -1,7 +1,7 @@
 /**
  * Makes due recipients ready: removes them from the schedule, the highest tier first, finds the site of each by its
- * domain, and adds them to that site's ready queue. It wakes when something is scheduled, and by a timer at the next
- * due time. A slow DNS reply delays its own domain only.
+ * domain, and adds them to that site's ready queue. Instant mail is claimed directly where nothing is ahead of it. It
+ * wakes when something is scheduled, and by a timer at the next due time. A slow DNS reply delays its own domain only.
  *
  * The process dies between the two steps: in PostgreSQL the recipients still wait, and the worker schedules them
  * again. Redis away, or a script fails: recipients already removed go back on the schedule, and the next round waits,
@@ -46,8 +46,8 @@ export interface DispatcherDeps {
   readonly suspensions: Pick<SuspensionWatch, 'find' | 'settled'>
   /** False while this process must not claim: its clock may be wrong. */
   readonly mayClaim: () => boolean
-  /** Woken after recipients became ready. */
-  readonly queues: Pick<SiteQueues, 'wake'>
+  /** Claims instant mail itself if it can; woken after recipients became ready. */
+  readonly queues: Pick<SiteQueues, 'wake' | 'claimDue'>
   /** Where processes have different sources: which of them can send a recipient. */
   readonly groups: GroupFinder
 }
@@ -181,11 +181,12 @@ export class Dispatcher {
   }
 
   async #makeReady(): Promise<void> {
-    const bySite = this.#collected
+    const collected = this.#collected
     this.#collected = new Map()
+    const bySite = this.#claimInstants(collected)
     const entries = [...bySite.values()].flat()
     try {
-      await this.#deps.readyQueue.addReady(bySite)
+      if (bySite.size > 0) await this.#deps.readyQueue.addReady(bySite)
       this.#writing.succeeded()
       for (const [site, ready] of bySite)
         this.#deps.queues.wake(
@@ -197,8 +198,22 @@ export class Dispatcher {
       this.#pauseMs = this.#writing.failed(error)
       schedule(this.#ctx, entries.flatMap(dueOf))
     }
-    this.#routing -= entries.length
+    this.#routing -= [...collected.values()].flat().length
     if (this.#pending.size > 0) this.#wake()
+  }
+
+  /** Instant mail that may be claimed now is; returns what must wait at its site. */
+  #claimInstants(bySite: ReadonlyMap<string, readonly TieredDueEntry[]>): Map<string, readonly TieredDueEntry[]> {
+    const waiting = new Map<string, readonly TieredDueEntry[]>()
+    for (const [site, entries] of bySite) {
+      const { instant = [], others = [] } = Object.groupBy(entries, ({ tier }) =>
+        tier === 'instant' ? 'instant' : 'others',
+      )
+      const isClaimed = instant.length > 0 && this.#deps.queues.claimDue(site, instant)
+      const left = isClaimed ? others : entries
+      if (left.length > 0) waiting.set(site, left)
+    }
+    return waiting
   }
 
   /** Sleeps until the next due time, a wake-up, or the longest sleep. */

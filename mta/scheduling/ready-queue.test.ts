@@ -3,7 +3,7 @@
  */
 import { assert } from 'chai'
 import { newId } from '#src/platform/id.ts'
-import { READY_CHANNEL, SITES_KEY, memberOf } from '#src/queue/keys.ts'
+import { READY_CHANNEL, READY_OTHERS_CHANNEL, SITES_KEY, memberOf } from '#src/queue/keys.ts'
 import type { Tier } from '#src/queue/tiers.ts'
 import type { Redis } from '#src/stores/redis.ts'
 import { createReadyQueue, type ReadyEntry } from './ready-queue.ts'
@@ -75,12 +75,12 @@ describe('ready queue', () => {
       [1000, 1000, 500],
     )
   })
-  it('lists each site and notifies the other processes once', async () => {
+  it('lists each site and notifies the other processes once, by whether instant mail is ready', async () => {
     const { redis, sent } = recordingRedis()
     await createReadyQueue(redis).addReady(
       new Map([
         ['one', [entry(), entry('high')]],
-        ['two', [entry()]],
+        ['two', [entry(), entry('instant')]],
       ]),
     )
     assert.deepEqual(
@@ -91,7 +91,7 @@ describe('ready queue', () => {
       ],
     )
     assert.deepEqual(named(sent, 'publish'), [
-      ['publish', READY_CHANNEL, 'one'],
+      ['publish', READY_OTHERS_CHANNEL, 'one'],
       ['publish', READY_CHANNEL, 'two'],
     ])
   })

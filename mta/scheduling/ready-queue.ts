@@ -10,7 +10,14 @@
  * found again from PostgreSQL, and a recipient that is here twice is claimed there once: this file never decides that
  * a message is sent. Every function rejects while Redis is away.
  */
-import { READY_CHANNEL, readyKey, SITES_KEY, turnsKey, workspaceOfMember } from '#src/queue/keys.ts'
+import {
+  READY_CHANNEL,
+  READY_OTHERS_CHANNEL,
+  readyKey,
+  SITES_KEY,
+  turnsKey,
+  workspaceOfMember,
+} from '#src/queue/keys.ts'
 import { defineReadyScripts, type ReadyScripts } from '#src/queue/ready-scripts.ts'
 import { TIER_NAMES, type Tier } from '#src/queue/tiers.ts'
 import type { Redis } from '#src/stores/redis.ts'
@@ -82,7 +89,10 @@ async function addReady(redis: ReadyScripts, bySite: ReadonlyMap<string, readonl
   )
   // follows the scripts on the same connection, in the same turn of the event loop
   const pipeline = redis.pipeline()
-  for (const site of bySite.keys()) pipeline.zadd(SITES_KEY, Date.now(), site).publish(READY_CHANNEL, site)
+  for (const [site, entries] of bySite) {
+    const hasInstant = entries.some(({ tier }) => tier === 'instant')
+    pipeline.zadd(SITES_KEY, Date.now(), site).publish(hasInstant ? READY_CHANNEL : READY_OTHERS_CHANNEL, site)
+  }
   const [replies] = await Promise.all([pipeline.exec(), ...adding])
   const failure = replies?.find(([error]) => error !== null)?.[0]
   if (failure) throw failure

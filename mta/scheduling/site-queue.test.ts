@@ -59,12 +59,28 @@ describe('site queue', () => {
     site.dropUnused(1)
     assert.deepEqual([...site.sourceQueues.keys()], ['b'])
   })
+  it('lets instant mail be claimed when it is due, unless other instant mail may be ahead or room is lacking', () => {
+    const site = siteWith('a')
+    assert.strictEqual(site.dueRoom, 0, 'what is ready is not known yet')
+    site.hasReadyInstant = false
+    const room = site.dueRoom
+    assert.isAbove(room, 0)
+    site.dueClaims = room
+    assert.strictEqual(site.dueRoom, 0)
+    site.dueClaims = 0
+    site.sourceQueues.get('a')?.throttle.setSuspended(true)
+    assert.strictEqual(site.dueRoom, 0)
+  })
   it('drops no source queue during a claim, which may be about to add mail to an empty one', () => {
     const site = siteWith('a', 'b')
     site.isClaiming = true
     site.dropUnused(1)
     assert.deepEqual([...site.sourceQueues.keys()], ['a', 'b'])
     site.isClaiming = false
+    site.dueClaims = 1
+    site.dropUnused(1)
+    assert.deepEqual([...site.sourceQueues.keys()], ['a', 'b'])
+    site.dueClaims = 0
     site.dropUnused(1)
     assert.deepEqual([...site.sourceQueues.keys()], ['b'])
   })

@@ -38,7 +38,10 @@ export class SiteQueue implements ReadyHints {
   /** Counts wake-ups: if one came during a claim, more may be ready than the claim found. */
   wakes = 0
   hasReadyInstant = true
+  /** A claim of ready recipients is under way. */
   isClaiming = false
+  /** Recipients that are claimed as soon as they are due, beside other claims. */
+  dueClaims = 0
   /** The last claim found all that was ready. */
   isEmpty = false
   isStopped = false
@@ -81,7 +84,17 @@ export class SiteQueue implements ReadyHints {
   }
 
   get isIdle(): boolean {
-    return this.active === 0 && this.held === 0 && !this.isClaiming
+    return this.active === 0 && this.held === 0 && !this.hasClaims
+  }
+
+  get hasClaims(): boolean {
+    return this.isClaiming || this.dueClaims > 0
+  }
+
+  /** How much instant mail may be claimed as soon as it is due. None while other instant mail may be ahead of it. */
+  get dueRoom(): number {
+    if (this.isStopped || (this.hasReadyInstant && !this.isEmpty)) return 0
+    return this.#sum((queue) => queue.instantRoom) - this.dueClaims
   }
 
   /** How many more recipients to claim; `nowMs` is of `performance.now()`. */
@@ -132,7 +145,7 @@ export class SiteQueue implements ReadyHints {
    * ever start the mail of a dropped queue.
    */
   dropUnused(sinceMs: number): void {
-    if (this.isClaiming) return
+    if (this.hasClaims) return
     for (const [source, queue] of this.sourceQueues) {
       if (this.sourceQueues.size === 1 || !queue.isIdle || queue.throttle.isSuspended || queue.usedAtMs >= sinceMs)
         continue

@@ -2,10 +2,18 @@ import { assert } from 'chai'
 import { pino } from 'pino'
 import type { Context } from '#src/context.ts'
 import type { ClaimedRecipient } from '#src/messages/claim.ts'
-import { memberOf } from '#src/queue/keys.ts'
 import type { Tier } from '#src/queue/tiers.ts'
-import { attemptOf, claimedOf, LEASE, selectedSource, flushEventLoop, silentContext } from '#test/support/delivery.ts'
+import {
+  attemptOf,
+  claimedOf,
+  entryOf,
+  LEASE,
+  selectedSource,
+  flushEventLoop,
+  silentContext,
+} from '#test/support/delivery.ts'
 import { throttleWith } from '#test/support/throttle.ts'
+import { until } from '#test/support/until.ts'
 import type { ReadyEntry } from './ready-queue.ts'
 import { enterSession } from './runner.test-data.ts'
 import { SiteQueues, type SchedulerDeps } from './site-queues.ts'
@@ -18,6 +26,8 @@ interface World {
   readonly written: string[]
   readonly released: string[]
   ready(...claimed: readonly ClaimedRecipient[]): void
+  /** Recipients are due at the site; whether it claims them itself. */
+  due(...claimed: readonly ClaimedRecipient[]): boolean
   /** Ends the delivery of a message. */
   readonly end: (claimed: ClaimedRecipient) => void
 }
@@ -39,11 +49,15 @@ function processWith(
     released: [],
     ready: (...claimed) => {
       for (const one of claimed) known.set(one.messageId, one)
-      entries.push(...claimed.map((one) => ({ member: memberOf(one), tier: one.tier })))
+      entries.push(...claimed.map(entryOf))
       queues.wake(
         'site',
         claimed.some(({ tier }) => tier === 'instant'),
       )
+    },
+    due: (...claimed) => {
+      for (const one of claimed) known.set(one.messageId, one)
+      return queues.claimDue('site', claimed.map(entryOf))
     },
     end: ({ messageId }) => ends.get(messageId)?.(),
   }
@@ -135,6 +149,60 @@ describe('scheduler', () => {
     world.ready(...mails(1, 'instant'))
     await flushEventLoop()
     assert.strictEqual(world.begun.at(-1)?.tier, 'instant')
+  })
+  it('claims a one-time code as soon as it is due, while a claim of bulk mail of its site is under way', async () => {
+    const bulk = Promise.withResolvers<void>()
+    const world = start(undefined, {
+      claimRecipients: async (members) => {
+        const found = [...mail, code].filter(({ messageId }) => members.some((one) => one.messageId === messageId))
+        if (found.includes(second)) await bulk.promise
+        return found
+      },
+    })
+    const mail = mails(2)
+    const [first, second] = mail as [ClaimedRecipient, ClaimedRecipient]
+    const [code] = mails(1, 'instant') as [ClaimedRecipient]
+    assert.isFalse(world.due(code), 'nothing is known of the site')
+    world.ready(first)
+    await flushEventLoop()
+    world.ready(second)
+    await flushEventLoop()
+    assert.isTrue(world.due(code))
+    await flushEventLoop()
+    assert.deepEqual(world.begun, [first, code])
+    bulk.resolve()
+    await flushEventLoop()
+    assert.deepEqual(world.begun, [first, code, second])
+  })
+  it('makes a one-time code ready at its site when PostgreSQL does not claim it, and claims it later', async () => {
+    const failing = { current: false }
+    const [first, code] = [...mails(1), ...mails(1, 'instant')] as [ClaimedRecipient, ClaimedRecipient]
+    const world = start(undefined, {
+      claimRecipients: (members) =>
+        failing.current
+          ? Promise.reject(new Error('PostgreSQL is away'))
+          : Promise.resolve([first, code].filter(({ messageId }) => members[0]?.messageId === messageId)),
+    })
+    world.ready(first)
+    await flushEventLoop()
+    failing.current = true
+    assert.isTrue(world.due(code))
+    await flushEventLoop()
+    failing.current = false
+    await until(() => world.begun.includes(code))
+    assert.deepEqual(world.begun, [first, code])
+  })
+  it('claims nothing that is due after its stop, or without a held lease', async () => {
+    const held = { current: true }
+    const world = start(undefined, { lease: { id: LEASE, isHeld: () => held.current } })
+    world.ready(...mails(1))
+    await flushEventLoop()
+    held.current = false
+    assert.isFalse(world.due(...mails(1, 'instant')))
+    held.current = true
+    assert.isTrue(world.due(...mails(1, 'instant')))
+    void world.queues.stop(0)
+    assert.isFalse(world.due(...mails(1, 'instant')))
   })
   it('starts and claims nothing without a held lease', async () => {
     const world = start(undefined, { lease: { id: LEASE, isHeld: () => false } })

@@ -16,7 +16,7 @@ import { isSuspendedSite, parseGroupSite } from '#src/queue/keys.ts'
 import type { ReportedSite } from '#src/queue/site-state.ts'
 import { Claimer, type ClaimerDeps, type Postponement } from './claimer.ts'
 import { LeasedRecipients, type LeasedRecipient } from './leased-recipients.ts'
-import type { ReadyQueue } from './ready-queue.ts'
+import type { ReadyEntry, ReadyQueue } from './ready-queue.ts'
 import { Runner, type RunnerDeps } from './runner.ts'
 import { SiteQueue } from './site-queue.ts'
 import { SHORT_WAIT_MS, surplusReason, type SourceQueue } from './source-queue.ts'
@@ -88,6 +88,23 @@ export class SiteQueues {
     this.#claim(queue)
   }
 
+  /**
+   * Claims instant mail that is due, without making it ready first: that takes two replies of Redis. False if other
+   * mail may be ahead of it, or the site's queues cannot hold it: it must wait at the site.
+   */
+  claimDue(site: string, entries: readonly ReadyEntry[]): boolean {
+    const queue = this.#sites.get(site)
+    if (queue === undefined || !this.#mayClaim(queue) || this.#runner.isBehind || queue.dueRoom < entries.length)
+      return false
+    queue.usedAtMs = this.#ctx.clock.now()
+    queue.dueClaims += entries.length
+    void this.#watchClaim(queue, this.#claimer.claimEntries(queue, entries)).finally(() => {
+      queue.dueClaims -= entries.length
+      this.#pump(queue)
+    })
+    return true
+  }
+
   /** Mail that another process must send is not claimed: it waits at its site for that process. */
   #hasSourceFor({ group }: SiteQueue['name']): boolean {
     return group === null || this.#deps.mayClaimGroup(group)
@@ -110,23 +127,28 @@ export class SiteQueues {
 
   /** Claims in the background when the site's queues can hold more; one claim at a time for each site. */
   #claim(site: SiteQueue): void {
-    const { lease, mayClaim } = this.#deps
-    if (site.isClaiming || site.isEmpty || this.#stopping.signal.aborted || !lease.isHeld() || !mayClaim()) return
-    if (!this.#hasSourceFor(site.name)) return
+    if (site.isClaiming || site.isEmpty || !this.#mayClaim(site)) return
     if (this.#runner.isBehind) return this.#runner.addStarved(site)
     const limit = site.claimLimit(performance.now())
     if (limit.instant + limit.others === 0) return this.#claimLater(site)
     site.isClaiming = true
-    this.#claimer
-      .claim(site, limit)
-      .then(
-        () => site.claiming.succeeded(),
-        (error: unknown) => this.#pause(site.claiming.failed(error)),
-      )
-      .finally(() => {
-        site.isClaiming = false
-        this.#pump(site)
-      })
+    void this.#watchClaim(site, this.#claimer.claim(site, limit)).finally(() => {
+      site.isClaiming = false
+      this.#pump(site)
+    })
+  }
+
+  #mayClaim(site: SiteQueue): boolean {
+    const { lease, mayClaim } = this.#deps
+    return !this.#stopping.signal.aborted && lease.isHeld() && mayClaim() && this.#hasSourceFor(site.name)
+  }
+
+  /** Never rejects; after a failure it resolves when the next claim may begin. */
+  #watchClaim(site: SiteQueue, claim: Promise<void>): Promise<void> {
+    return claim.then(
+      () => site.claiming.succeeded(),
+      (error: unknown) => this.#pause(site.claiming.failed(error)),
+    )
   }
 
   /** Ends early when the scheduler stops. */
@@ -243,7 +265,7 @@ export class SiteQueues {
     this.#release(held).catch((error: unknown) =>
       this.#ctx.log.warn({ err: error }, 'failed to release recipients at the stop; their lease ends'),
     )
-    const isBusy = (): boolean => !this.#runner.isIdle || sites.some(({ isClaiming }) => isClaiming)
+    const isBusy = (): boolean => !this.#runner.isIdle || sites.some(({ hasClaims }) => hasClaims)
     while (isBusy() && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, STOP_POLL_MS))
   }
 }

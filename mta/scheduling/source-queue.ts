@@ -191,9 +191,14 @@ export class SourceQueue implements ThrottleUser {
     if (this.#throttle.connections === 0) return NO_CLAIM
     const target = this.#targetOfOthers
     const others = this.#othersHeld > target / 2 ? 0 : Math.max(0, target - this.#othersHeld)
-    const mostInstant = Math.min(MAX_INSTANT_HELD, this.#throttle.maxHeld)
     const isInstantLikely = this.#hints.hasReadyInstant || others > 0
-    return { instant: isInstantLikely ? Math.max(0, mostInstant - this.#instantHeld) : 0, others }
+    return { instant: isInstantLikely ? this.instantRoom : 0, others }
+  }
+
+  /** How much more instant mail the queue can hold. */
+  get instantRoom(): number {
+    if (this.#throttle.connections === 0) return 0
+    return Math.max(0, Math.min(MAX_INSTANT_HELD, this.#throttle.maxHeld) - this.#instantHeld)
   }
 
   /**

@@ -58,8 +58,10 @@ export function brokenTlsKey(host: string): string {
 
 /** Published: a tier name, after recipients that are due now were added to it. */
 export const DUE_CHANNEL = 'mailstead:due'
-/** Published: a site, after recipients became ready there. */
+/** Published: a site, after recipients became ready there, instant mail among them. */
 export const READY_CHANNEL = 'mailstead:ready'
+/** Published: a site, after recipients of other tiers only became ready there. */
+export const READY_OTHERS_CHANNEL = 'mailstead:ready-others'
 /** Published: the workspaces with new events, separated by commas. */
 export const EVENTS_CHANNEL = 'mailstead:events'
 /** Published after a contact enters an automation, or after an event that one waits for. */
