@@ -4,8 +4,8 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { openResolver } from '#src/net/dns-resolver.ts'
-import { parseDmarcReportMail, type DmarcReportMail, type DmarcReportParse } from './dmarc-report-parser.ts'
 import type { ParseRequest, ParseResponse } from '#src/platform/parser-thread.ts'
+import { parseDmarcReportMail, type DmarcReportMail, type DmarcReportParse } from './dmarc-report-parser.ts'
 
 /** The octets of a Buffer are a Uint8Array in a thread. */
 export type DmarcMailToParse = Omit<DmarcReportMail, 'raw'> & { readonly raw: Uint8Array }

@@ -15,10 +15,10 @@ import { NO_NOTIFICATIONS, publishNotifications, type CommitNotifications } from
 import type { AttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import type { ClaimedArrival } from '#src/report-arrivals/arrival-queue.ts'
 import { ReplyError } from '#mta/smtp-server/reply.ts'
+import { createParserThread, type ParserThread } from '#src/platform/parser-thread.ts'
 import type { DmarcReportParse } from './dmarc-report-parser.ts'
 import type { DmarcMailToParse } from './dmarc-report-parser-thread.ts'
 import type { IncomingMail } from './listener.ts'
-import { createParserThread, type ParserThread } from '#src/platform/parser-thread.ts'
 
 /** The results of processing a report, for metrics and the log. */
 const DMARC_ARRIVAL_RESULTS = {

@@ -7,10 +7,10 @@ import { createLoadingCache } from '#src/concurrency/loading-cache.ts'
 import { openResolver } from '#src/net/dns-resolver.ts'
 import { systemClock } from '#src/platform/clock.ts'
 import type { SpamFilterAddress } from '#config/settings/readers.ts'
+import type { ParseRequest, ParseResponse } from '#src/platform/parser-thread.ts'
 import type { AuthenticatedMail } from './mail-authentication.ts'
 import { type ParsedEmail, parseReceivedMail } from './received-mail-parser.ts'
 import { createSpamFilter } from './spam-filter.ts'
-import type { ParseRequest, ParseResponse } from '#src/platform/parser-thread.ts'
 import type { ResolveDns } from './report-signer.ts'
 
 /** The octets of a Buffer are a Uint8Array in a thread. */

@@ -11,8 +11,8 @@ import { TLS_REPORT_ARRIVALS, type TlsReportArrival } from '#src/tls-reports/rec
 import { storeTlsReport, findOwnDomains, sumOf } from '#src/tls-reports/received.ts'
 import type { TlsReport } from '#src/tls-reports/schema.ts'
 import { ReplyError } from '#mta/smtp-server/reply.ts'
-import type { IncomingMail } from './listener.ts'
 import { createParserThread, type ParserThread } from '#src/platform/parser-thread.ts'
+import type { IncomingMail } from './listener.ts'
 import type { TlsReportParse } from './tls-report-parser.ts'
 
 /** The results of processing an arrival, for metrics and the log. */

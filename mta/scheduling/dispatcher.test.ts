@@ -38,7 +38,7 @@ describe('dispatcher', () => {
       'wake c.example',
     ])
   })
-  it('counts claimed instant mail as routed', async () => {
+  it('counts instant mail that is claimed no longer as waiting for DNS', async () => {
     schedule.claiming.push('c.example')
     dispatcher = schedule.start()
     for (const wanted of [20_000, 40_000, 60_000]) {

@@ -90,7 +90,7 @@ export class SiteQueues {
 
   /**
    * Claims instant mail that is due, without making it ready first: that takes two replies of Redis. False if other
-   * mail may be ahead of it, or the site's queues cannot hold it: it must wait at the site.
+   * instant mail may be ahead of it, or the site's queues cannot hold it: it must become ready.
    */
   claimDue(site: string, entries: readonly ReadyEntry[]): boolean {
     const queue = this.#sites.get(site)

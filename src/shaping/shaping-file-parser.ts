@@ -22,7 +22,7 @@ export type CheckedFile =
   | { readonly kind: 'wrong'; readonly problems: readonly ShapingProblem[]; readonly problemCount: number }
 
 const THREAD = new URL('./shaping-file-parser-thread.ts', import.meta.url)
-/** A valid file of 256 KB takes 1 to 2 s. */
+/** A valid file of 256 KB takes 2 s. */
 const TIMEOUT_MS = 10_000
 const MEMORY_MB = 256
 const TOO_LARGE: ParsedFile = {

@@ -10,6 +10,7 @@ const rules = (...lines: string[]): string => `${BASE}rules:\n${lines.map((line)
 const WRONG: readonly [what: string, file: string, line: number, text: RegExp][] = [
   ['no YAML', 'receivers: [', 1, /./],
   ['thousands of brackets', `receivers:\n${'{['.repeat(10_000)}`, 2, /more than 20 brackets are open here/],
+  ['thousands of lists in lists', `receivers:\n${'- '.repeat(50_000)}`, 2, /nested too deeply/],
   ['an empty file', '', 0, /needs "receivers:"/],
   ['no section receivers', 'rules: []\n', 0, /the section "receivers:" is missing: add it, with default: \{/],
   ['a section of another type', 'receivers: []\n', 1, /receivers: must be of the type object, and is a list/],
