@@ -19,6 +19,7 @@ import { createAttemptLimiter } from '#src/rate-limits/attempt-limits.ts'
 import { createRequestRateLimiter } from '#src/rate-limits/request-rate.ts'
 import type { MetricRegistry } from '#src/metrics/registry.ts'
 import { createAcceptor } from '#src/messages/accept.ts'
+import type { Submission } from '#src/messages/submission.ts'
 import { createRenderer } from '#src/templates/renderer.ts'
 import type { SubmissionContext } from './context.ts'
 import { createHandlers } from './handlers.ts'
@@ -37,8 +38,15 @@ export interface SubmissionRole {
 const IDLE_MS = 5 * 60_000 // RFC 5321 4.5.3.2.7
 const CLOSE_MS = 3000
 const NETWORK_SHARE = 0.2
-/** Waiting a few ms before a commit lets twice as many concurrent messages share it. */
-const COMMIT_BATCHING = { lingerMs: 8, minBatch: 3 }
+/**
+ * Waiting a moment before a commit lets more concurrent messages share it. Instant mail does not wait, nor does a batch
+ * with a message of each connection.
+ */
+const COMMIT_BATCHING = {
+  lingerMs: 20,
+  minBatch: 3,
+  isUrgent: ({ tier }: Submission): boolean => tier === 'instant',
+}
 
 /** What needs the rights of the user who starts the process. */
 export interface OpenedSubmission {
@@ -66,11 +74,12 @@ export async function startSubmission(
   opened?: OpenedSubmission,
 ): Promise<SubmissionRole> {
   const { certificate, ports: open } = opened ?? (await openSubmission(base))
+  const sockets = new Set<Socket>()
   const ctx: SubmissionContext = {
     ...base,
     plans: loadPlans(base.config.plansFile),
     keyring: createKeyring(base),
-    acceptor: createAcceptor(base, COMMIT_BATCHING),
+    acceptor: createAcceptor(base, { ...COMMIT_BATCHING, expected: () => sockets.size }),
     rate: createRequestRateLimiter(base.redis, base.clock),
     attempts: createAttemptLimiter(base.redis, base.clock),
     relays: createRelays(base, base.config.relayNetworks),
@@ -78,7 +87,7 @@ export async function startSubmission(
     memory: { bytes: 0 },
     metrics,
   }
-  const ports = createListeners(ctx, certificate)
+  const ports = createListeners(ctx, sockets, certificate)
   const renewing = watchServerCertificate({
     ctx: base,
     initial: certificate,
@@ -121,9 +130,9 @@ interface SubmissionListeners {
   close(): Promise<void>
 }
 
-function createListeners(ctx: SubmissionContext, certificate: Certificate): SubmissionListeners {
+/** `sockets`: receives the open connections. */
+function createListeners(ctx: SubmissionContext, sockets: Set<Socket>, certificate: Certificate): SubmissionListeners {
   const servers: SubmissionServer[] = []
-  const sockets = new Set<Socket>()
   const networks = createConnectionsPerNetwork(Math.ceil(ctx.config.submissionConnections * NETWORK_SHARE))
   ctx.metrics.collect(() => ({
     mailstead_submission_connections: [{ labels: [], value: sockets.size }],

@@ -1,5 +1,5 @@
 import { assert } from 'chai'
-import { createBatcher } from './batcher.ts'
+import { type BatcherOptions, createBatcher } from './batcher.ts'
 
 const turn = (): Promise<void> =>
   new Promise((resolve) => {
@@ -65,6 +65,64 @@ describe('batcher', () => {
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
     await Promise.all([first, batcher.add(4)])
     assert.deepEqual(sizes, [2, 2])
+  })
+  describe('does not linger', () => {
+    const HOUR_MS = 3_600_000
+    const cases: readonly [what: string, given: Partial<BatcherOptions<number>>, added: readonly number[]][] = [
+      ['with an urgent item', { isUrgent: (item) => item === 0 }, [4, 0]],
+      ['with a full batch', { max: 3 }, [3, 4, 5]],
+      ['when all callers wait', { expected: () => 2 }, [3, 4]],
+      [
+        'when the others are in a batch that runs',
+        { expected: () => 3, concurrency: 2, minBatch: 1, isUrgent: (item) => item === 9 },
+        [9, 3, 4],
+      ],
+    ]
+    for (const [what, given, added] of cases)
+      it(what, async () => {
+        const sizes: number[] = []
+        let release = (): void => undefined
+        const batcher = createBatcher<number, number>(
+          async (items) => {
+            sizes.push(items.length)
+            if (items[0] === 9)
+              await new Promise<void>((resolve) => {
+                release = resolve
+              })
+            return items
+          },
+          { max: 100, concurrency: 1, lingerMs: HOUR_MS, minBatch: 2, ...given },
+        )
+        await Promise.all([batcher.add(1), batcher.add(2)])
+        const results: Promise<number>[] = []
+        for (const item of added) {
+          results.push(batcher.add(item))
+          await turn()
+          await turn()
+        }
+        assert.strictEqual(await results.at(-1), added.at(-1))
+        const last = added.filter((item) => item !== 9)
+        assert.strictEqual(sizes.at(-1), last.length)
+        release()
+        await Promise.all(results)
+      })
+    it('again after an urgent item that was in a batch', async () => {
+      const sizes: number[] = []
+      const batcher = createBatcher<number, number>(
+        (items) => {
+          sizes.push(items.length)
+          return Promise.resolve(items)
+        },
+        { max: 3, concurrency: 1, lingerMs: HOUR_MS, minBatch: 2, isUrgent: (item) => item === 0 },
+      )
+      await Promise.all([batcher.add(0), batcher.add(1)])
+      const waiting = batcher.add(2)
+      await turn()
+      await turn()
+      assert.deepEqual(sizes, [2])
+      await Promise.all([waiting, batcher.add(3), batcher.add(4)])
+      assert.deepEqual(sizes, [2, 3])
+    })
   })
   it('counts heavy items as several; a single item always runs', async () => {
     const batches: number[][] = []

@@ -2,8 +2,9 @@
  * Batches the items of many callers (group commit): items that are added while a batch runs share the next batch.
  * At most `concurrency` batches run at the same time, each of at most `max` items; `weightOf` counts a large item as
  * several. When no batch runs, an item starts immediately, so an idle system adds no delay. Under load, `lingerMs` is
- * the minimum time between two starts: batches become larger. `minBatch` defines load. Items of a batch keep their
- * order of arrival. A batch that fails rejects all of its items; the caller decides whether to retry.
+ * the minimum time between two starts: batches become larger. `minBatch` defines load. Nothing lingers that has no
+ * more to wait for: a full batch, one with an urgent item, and one that all who could add to it wait for. Items of a
+ * batch keep their order of arrival. A batch that fails rejects all of its items; the caller decides whether to retry.
  */
 export interface Batcher<I, O> {
   /** Resolves with this item's result. */
@@ -25,6 +26,10 @@ export interface BatcherOptions<I> {
   readonly lingerMs?: number
   /** Lingers only after a batch of at least this size, so that a single caller in a loop is not delayed. */
   readonly minBatch?: number
+  /** Whether the batch of this item must not linger. */
+  readonly isUrgent?: (item: I) => boolean
+  /** How many items all callers together have in progress at most, now: with so many, a batch does not linger. */
+  readonly expected?: () => number
   /** How many items this one counts as, at least 1. A batch of one item is always allowed. */
   readonly weightOf?: (item: I) => number
 }
@@ -37,20 +42,27 @@ export function createBatcher<I, O>(runItems: (items: I[]) => Promise<O[]>, opti
   let lastBatchSize = 0
   let queue: QueuedItem<I, O>[] = []
   let running = 0
-  let isScheduled = false
+  let itemsRunning = 0
+  let isStarting = false
+  let lingering: NodeJS.Timeout | null = null
   let drained: (() => void)[] = []
 
   function schedule(): void {
-    if (isScheduled || running >= options.concurrency || queue.length === 0) return
-    isScheduled = true
-    const mayLinger = lastBatchSize >= minBatch && queue.length < options.max
+    if (isStarting || running >= options.concurrency || queue.length === 0) return
+    const mayLinger = lastBatchSize >= minBatch && mayGrow(queue, itemsRunning, options)
     const waitMs = mayLinger ? startedAt + lingerMs - performance.now() : 0
-    if (waitMs > 0) setTimeout(start, waitMs)
-    else setImmediate(start) // items of this turn of the event loop share a batch
+    if (waitMs > 0) {
+      lingering ??= setTimeout(start, waitMs)
+      return
+    }
+    isStarting = true
+    setImmediate(start) // items of this turn of the event loop share a batch
   }
 
   function start(): void {
-    isScheduled = false
+    isStarting = false
+    if (lingering !== null) clearTimeout(lingering)
+    lingering = null
     startedAt = performance.now()
     while (running < options.concurrency && queue.length > 0) void runBatch(takeBatch())
   }
@@ -65,15 +77,15 @@ export function createBatcher<I, O>(runItems: (items: I[]) => Promise<O[]>, opti
 
   async function runBatch(batch: QueuedItem<I, O>[]): Promise<void> {
     running++
+    itemsRunning += batch.length
     try {
-      const results = await runItems(batch.map((entry) => entry.item))
-      if (results.length !== batch.length)
-        throw new Error(`a batch of ${batch.length} items returned ${results.length} results`)
+      const results = await resultsOf(runItems, batch)
       for (const [i, entry] of batch.entries()) entry.resolve(results[i] as O)
     } catch (error) {
       for (const entry of batch) entry.reject(error)
     } finally {
       running--
+      itemsRunning -= batch.length
       schedule()
       if (running === 0 && queue.length === 0) {
         for (const resolve of drained) resolve()
@@ -94,6 +106,27 @@ export function createBatcher<I, O>(runItems: (items: I[]) => Promise<O[]>, opti
     drain: () =>
       running === 0 && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => drained.push(resolve)),
   }
+}
+
+/** Whether more items may arrive for the next batch, and none of those that wait for it is urgent. */
+function mayGrow<I>(
+  queue: readonly { readonly item: I }[],
+  itemsRunning: number,
+  { max, isUrgent, expected }: BatcherOptions<I>,
+): boolean {
+  if (queue.length >= max) return false
+  if (isUrgent !== undefined && queue.some(({ item }) => isUrgent(item))) return false
+  return expected === undefined || queue.length + itemsRunning < expected()
+}
+
+/** @throws if there is not one result for each item. */
+async function resultsOf<I, O>(
+  runItems: (items: I[]) => Promise<O[]>,
+  batch: readonly QueuedItem<I, O>[],
+): Promise<O[]> {
+  const results = await runItems(batch.map((entry) => entry.item))
+  if (results.length === batch.length) return results
+  throw new Error(`a batch of ${batch.length} items returned ${results.length} results`)
 }
 
 /** The number of items at the front of the queue that fit into one batch, at least one. */

@@ -47,7 +47,7 @@ export interface Acceptor {
 /** `batching`: larger and fewer batches, for callers that accept a delay. */
 export function createAcceptor(
   ctx: Context,
-  batching: Pick<BatcherOptions<Submission>, 'lingerMs' | 'minBatch'> = {},
+  batching: Pick<BatcherOptions<Submission>, 'lingerMs' | 'minBatch' | 'isUrgent' | 'expected'> = {},
 ): Acceptor {
   const batches = { count: 0, messages: 0, suppressed: 0 }
   const keysInProgress = new Set<string>()
