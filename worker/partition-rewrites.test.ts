@@ -95,6 +95,17 @@ describe('rewritten partitions', () => {
       assert.notInclude(names, partitionName(table, MONTH.from))
     }
     for (const id of ids) assert.deepEqual(await mail.partsOf(id), ALL)
+    const { rows: targets } = await ctx.db.query<{ target: string }>(
+      sql`
+        SELECT DISTINCT attname || ' ' || attstattarget AS target
+        FROM pg_attribute
+        WHERE attrelid = $1::regclass AND attstattarget >= 0 AND attnum > 0`,
+      [monthName('message_bodies', MONTH.from)],
+    )
+    assert.includeMembers(
+      targets.map(({ target }) => target),
+      ['html 0', 'message_id 10'],
+    )
     await assertClean()
     await mail.store(FIRST_DAYS) // its week has no partition of its own any more
   })

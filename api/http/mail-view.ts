@@ -4,7 +4,8 @@
  */
 import type { Context } from '#src/context.ts'
 import { renderDeferredMessage } from '#src/deferred-content/deferred-content.ts'
-import { bodyColumn, joinBody } from '#src/messages/bodies.ts'
+import { bodyColumn, COMPRESSED_BODY, joinBody } from '#src/messages/bodies.ts'
+import { bodyOf } from '#src/messages/body-compression.ts'
 import { sql } from '#src/stores/sql.ts'
 import { weekly } from '#src/stores/weeks.ts'
 import type { Renderer } from '#src/templates/renderer.ts'
@@ -33,6 +34,7 @@ export interface MailView {
 }
 
 interface StoredMail extends ViewedMail {
+  readonly compressed: Buffer | null
   readonly isRecipe: boolean
   readonly isRaw: boolean
 }
@@ -41,13 +43,14 @@ const FIND_STORED = weekly(
   'mail-view-stored',
   (weeks) => sql`
     SELECT m.subject, ${bodyColumn('html')} AS html, ${bodyColumn('body_text')} AS text,
-      m.content_id IS NOT NULL AS "isRecipe", ${bodyColumn('raw')} IS NOT NULL AS "isRaw"
+      ${COMPRESSED_BODY} AS compressed, m.content_id IS NOT NULL AS "isRecipe",
+      ${bodyColumn('raw')} IS NOT NULL AS "isRaw"
     FROM messages m
     ${joinBody(weeks)}
     WHERE m.id = $1
       AND NOT m.is_confidential
       AND ${weeks.contain('m.id')}
-      AND num_nonnulls(m.html, m.body_text, m.raw, m.content_id, b.html, b.body_text, b.raw) > 0
+      AND num_nonnulls(m.html, m.body_text, m.raw, m.content_id, b.html, b.body_text, b.raw, b.compressed) > 0
   `,
 )
 
@@ -59,9 +62,8 @@ export function createMailView(ctx: Context, renderer: Renderer, policy: Pick<Li
     const {
       rows: [stored],
     } = await ctx.db.query<StoredMail>(FIND_STORED.for([messageId]), [messageId])
-    // mail that was submitted by SMTP has no "view in browser" link
     if (stored === undefined || stored.isRaw) return null
-    if (!stored.isRecipe) return stored
+    if (!stored.isRecipe) return viewOf(stored)
     const rendered = await renderDeferredMessage(deps, renderer, messageId, n)
     return rendered?.kind === 'mail' ? rendered : null
   }
@@ -75,4 +77,10 @@ export function createMailView(ctx: Context, renderer: Renderer, policy: Pick<Li
       return mail === null ? { kind: 'gone' } : { kind: 'mail', mail }
     },
   }
+}
+
+/** Null for mail that was submitted by SMTP, which has no "view in browser" link, and for a damaged body. */
+function viewOf({ subject, html, text, compressed }: StoredMail): ViewedMail | null {
+  const body = bodyOf({ html, text, raw: null, compressed })
+  return body === null || body.raw !== null ? null : { subject, html: body.html, text: body.text }
 }

@@ -169,6 +169,11 @@ describe('open pixels and tracked links', () => {
       assert.match(policy, /default-src 'none'/)
       assert.notMatch(policy, /script-src|allow-scripts|allow-same-origin|allow-forms/)
     })
+    it('shows HTML that is stored compressed', async () => {
+      const html = `<p>Hello</p>${'<p>Some words of a long mail.</p>'.repeat(500)}`
+      const answer = await ask(await store({ html }))
+      assert.deepEqual([answer.status, await answer.text()], [200, html])
+    })
     it('shows text as text', async () => {
       const text = await (await ask(await store({ text: 'One <i>\nTwo' }))).text()
       assert.match(text, /<h1>Hi &lt;b&gt;<\/h1>\n<p>One &lt;i&gt;<br>\nTwo<br>/)

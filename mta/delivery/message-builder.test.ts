@@ -64,7 +64,7 @@ const claimed = (change: Partial<ClaimedRecipient>, draft: Partial<Draft> = {}):
     tier: 'bulk',
     address: 'anna@example.org',
     ...change,
-    content: { ...DRAFT, ...draft, isLarge: false, hasAttachments: false, size: 10 },
+    content: { ...DRAFT, ...draft, isLarge: false, compressed: null, hasAttachments: false, size: 10 },
   }) as unknown as ClaimedRecipient
 
 /** The names of the custom headers that a message goes out with. */
@@ -103,6 +103,7 @@ describe('content that is no longer stored', () => {
       { isLarge: true, html: null, text: null },
       { html: null, text: null, raw: null, isBodyGone: true },
     ],
+    ['a body whose octets were damaged', { compressed: Buffer.alloc(100), html: null, text: null }, {}],
     ['attachments', { hasAttachments: true }, {}],
   ]
   for (const [what, content, texts] of LOST)

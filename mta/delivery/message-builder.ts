@@ -11,7 +11,7 @@ import type { DkimKey } from '#mta/compose/sign.ts'
 import { trackDraft } from '#mta/compose/tracked-draft.ts'
 import type { Mail } from '#mta/smtp/transaction.ts'
 import type { UnrenderableMessage } from '#src/deferred-content/deferred-content.ts'
-import type { ClaimedRecipient } from '#src/messages/claim.ts'
+import { bodiesOf, type ClaimedRecipient } from '#src/messages/claim.ts'
 import type { Outcome } from '#src/messages/outcome.ts'
 import { senderIdOf, type Links, type MailRef } from '#src/tracking/links.ts'
 import { resolveTracking, type MailOrigin, type TrackingCache } from '#src/tracking/settings.ts'
@@ -75,7 +75,7 @@ export type BulkRecipient = Pick<ClaimedRecipient, 'messageId' | 'n' | 'workspac
 
 /** Null: the content is no longer stored. */
 async function loadDraft(pipeline: BuilderSteps, { content, messageId }: ClaimedRecipient): Promise<Draft | null> {
-  const texts = content.isLarge ? await pipeline.texts(messageId) : content
+  const texts = content.isLarge ? await pipeline.texts(messageId) : bodiesOf(content)
   if (texts.isBodyGone) return null
   const attachments = content.hasAttachments ? await pipeline.attachments(messageId) : []
   if (content.hasAttachments && attachments.length === 0) return null

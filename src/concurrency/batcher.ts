@@ -43,26 +43,16 @@ export function createBatcher<I, O>(runItems: (items: I[]) => Promise<O[]>, opti
   let queue: QueuedItem<I, O>[] = []
   let running = 0
   let itemsRunning = 0
-  let isStarting = false
-  let lingering: NodeJS.Timeout | null = null
+  const trigger = createTrigger(start)
   let drained: (() => void)[] = []
 
   function schedule(): void {
-    if (isStarting || running >= options.concurrency || queue.length === 0) return
+    if (running >= options.concurrency || queue.length === 0) return
     const mayLinger = lastBatchSize >= minBatch && mayGrow(queue, itemsRunning, options)
-    const waitMs = mayLinger ? startedAt + lingerMs - performance.now() : 0
-    if (waitMs > 0) {
-      lingering ??= setTimeout(start, waitMs)
-      return
-    }
-    isStarting = true
-    setImmediate(start) // items of this turn of the event loop share a batch
+    trigger(mayLinger ? startedAt + lingerMs - performance.now() : 0)
   }
 
   function start(): void {
-    isStarting = false
-    if (lingering !== null) clearTimeout(lingering)
-    lingering = null
     startedAt = performance.now()
     while (running < options.concurrency && queue.length > 0) void runBatch(takeBatch())
   }
@@ -105,6 +95,25 @@ export function createBatcher<I, O>(runItems: (items: I[]) => Promise<O[]>, opti
     },
     drain: () =>
       running === 0 && queue.length === 0 ? Promise.resolve() : new Promise((resolve) => drained.push(resolve)),
+  }
+}
+
+/** Calls `start` once: later, or with a wait of 0 or less at the end of this turn, so that its items share a batch. */
+function createTrigger(start: () => void): (waitMs: number) => void {
+  let isDue = false
+  let timer: NodeJS.Timeout | undefined
+  const run = (): void => {
+    clearTimeout(timer)
+    timer = undefined
+    isDue = false
+    start()
+  }
+  return (waitMs) => {
+    if (waitMs > 0) timer ??= setTimeout(run, waitMs)
+    else if (!isDue) {
+      isDue = true
+      setImmediate(run)
+    }
   }
 }
 

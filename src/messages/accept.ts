@@ -14,6 +14,7 @@ import { schedule, type DueRecipient } from '#src/queue/due-schedule.ts'
 import { clockProblem } from '#src/stores/server-clock.ts'
 import { ClockSkewError } from '#src/stores/store-errors.ts'
 import { acceptWithSpan } from './accept-span.ts'
+import { createBodyCompressor } from './body-compressor.ts'
 import { claimIdOf, hasIdempotencyKey } from './idempotency.ts'
 import { createBatchStore, type StoredBatch } from './message-store.ts'
 import type { AcceptResult, Submission } from './submission.ts'
@@ -52,6 +53,7 @@ export function createAcceptor(
   const batches = { count: 0, messages: 0, suppressed: 0 }
   const keysInProgress = new Set<string>()
   const storeBatch = createBatchStore(ctx)
+  const compress = createBodyCompressor(ctx)
   const batcher = createBatcher<Submission, AcceptResult>(
     async (submissions) => {
       batches.count++
@@ -85,7 +87,7 @@ export function createAcceptor(
   return {
     accept: async (submission) => {
       await requireClock(ctx)
-      return acceptWithSpan(ctx.tracer, submission, add)
+      return acceptWithSpan(ctx.tracer, await compress(submission), add)
     },
     drain: () => batcher.drain(),
     batches,

@@ -1,7 +1,8 @@
 /**
  * Where the bodies of messages are: in `message_bodies`, in the partition of their week, so that a week of them is
  * dropped at once while the messages stay (decision 070). Mail that was accepted before migration 062 has its body in
- * the columns of `messages` that have the same names. A body that is no longer stored is in neither.
+ * the columns of `messages` that have the same names. A body that is no longer stored is in neither. Many bodies are
+ * stored compressed, in one column (`body-compression.ts`).
  */
 import type { Weeks } from '#src/stores/weeks.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -15,7 +16,7 @@ export const BODY_STORAGE = `(SELECT apart_since IS NOT NULL AS ${BODIES_ARE_APA
 export function joinBody(weeks: Weeks): string {
   return sql`
     LEFT JOIN LATERAL (
-      SELECT t.html, t.body_text, t.raw, true AS is_stored
+      SELECT t.html, t.body_text, t.raw, t.compressed, true AS is_stored
       FROM message_bodies t
       WHERE t.message_id = m.id AND m.has_body_row AND ${weeks.contain('t.message_id')}
       -- not flattened: mail without a body costs no look at the index
@@ -23,7 +24,10 @@ export function joinBody(weeks: Weeks): string {
     ) b ON true`
 }
 
-/** SQL: a column of the body of `m`, in a statement with `joinBody`. */
+/** SQL: the compressed body of `m`, in a statement with `joinBody`; if not null, the other columns are. */
+export const COMPRESSED_BODY = 'b.compressed'
+
+/** SQL: a column of the body of `m`, in a statement with `joinBody`, unless the body is compressed. */
 export function bodyColumn(name: 'html' | 'body_text' | 'raw'): string {
   return `coalesce(m.${name}, b.${name})`
 }

@@ -17,7 +17,8 @@ import { prepared, type Queryable } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { joinSuppression } from '#src/suppression/erased.ts'
 import { expectOneRow, weekly } from '#src/stores/weeks.ts'
-import { IS_BODY_GONE, joinBody } from './bodies.ts'
+import { COMPRESSED_BODY, IS_BODY_GONE, joinBody } from './bodies.ts'
+import { bodyOf, type BodyRow } from './body-compression.ts'
 import {
   COLUMN_LIST,
   type ClaimedMessageRow,
@@ -39,14 +40,17 @@ const MAX_LOADED_SIZE = 131_072
 const LOADED = COLUMN_LIST.filter(
   ([, { recipient, content, isPart }]) => recipient !== undefined || content !== undefined || isPart,
 )
-const LOADED_COLUMNS = LOADED.map(([name, { isBody }]) =>
-  isBody
-    ? `CASE WHEN m.content_size <= ${MAX_LOADED_SIZE} THEN coalesce(m.${name}, b.${name}) END AS ${name}`
-    : `m.${name}`,
-).join(', ')
-const BODY_COLUMNS = LOADED.flatMap(([name, { isBody, content }]) =>
-  isBody ? [`coalesce(m.${name}, b.${name}) AS ${content}`] : [],
-).join(', ')
+const ifSmall = (column: string): string => `CASE WHEN m.content_size <= ${MAX_LOADED_SIZE} THEN ${column} END`
+const LOADED_COLUMNS = [
+  ...LOADED.map(([name, { isBody }]) =>
+    isBody ? `${ifSmall(`coalesce(m.${name}, b.${name})`)} AS ${name}` : `m.${name}`,
+  ),
+  `${ifSmall(COMPRESSED_BODY)} AS compressed`,
+].join(', ')
+const BODY_COLUMNS = [
+  ...LOADED.flatMap(([name, { isBody, content }]) => (isBody ? [`coalesce(m.${name}, b.${name}) AS ${content}`] : [])),
+  `${COMPRESSED_BODY} AS compressed`,
+].join(', ')
 
 const CLAIM = weekly(
   'recipients-claim',
@@ -112,6 +116,7 @@ interface ClaimedRow extends ClaimedMessageRow {
   readonly cause: string | null
   readonly cause_kind: string | null
   readonly is_body_gone: boolean
+  readonly compressed: Buffer | null
 }
 
 /** A recipient that this process has claimed, with its message. `columns.ts` defines the fields of the message. */
@@ -140,6 +145,8 @@ export interface ClaimedRecipient extends RecipientFields {
 }
 
 export interface LoadedContent extends ContentFields {
+  /** The bodies: call `bodiesOf`. Null: they are in their own fields. */
+  readonly compressed: Buffer | null
   /** The bodies are not loaded yet: call `loadBodies`. */
   readonly isLarge: boolean
   /** Its body is no longer stored: it must not be sent. */
@@ -189,7 +196,12 @@ function claimedOf(row: ClaimedRow, lease: number, claimedAt: Date): ClaimedReci
     campaignId: row.campaign_id,
     contact: null,
     suppression: row.cause === null ? null : { cause: row.cause, kind: row.cause_kind ?? '' },
-    content: { ...readContent(row), isLarge: row.content_size > MAX_LOADED_SIZE, isBodyGone: row.is_body_gone },
+    content: {
+      ...readContent(row),
+      compressed: row.compressed,
+      isLarge: row.content_size > MAX_LOADED_SIZE,
+      isBodyGone: row.is_body_gone,
+    },
   }
 }
 
@@ -236,7 +248,15 @@ export type MessageBodies = Pick<LoadedContent, 'html' | 'text' | 'raw' | 'isBod
 export async function loadBodies(db: Queryable, messageId: string): Promise<MessageBodies> {
   const {
     rows: [row],
-  } = await db.query<MessageBodies>(BODIES.for([messageId]), [messageId])
+  } = await db.query<BodyRow & Pick<MessageBodies, 'isBodyGone'>>(BODIES.for([messageId]), [messageId])
   if (row === undefined) throw new Error('the message was deleted, and its content with it')
-  return row
+  return bodiesOf(row)
 }
+
+/** The bodies that are loaded, decompressed; a damaged one is gone. */
+export function bodiesOf(loaded: BodyRow & Pick<MessageBodies, 'isBodyGone'>): MessageBodies {
+  const body = bodyOf(loaded)
+  return { ...(body ?? NO_BODY), isBodyGone: loaded.isBodyGone || body === null }
+}
+
+const NO_BODY = { html: null, text: null, raw: null }

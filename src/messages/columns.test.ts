@@ -144,12 +144,12 @@ describe('the columns of messages', () => {
         createdAt: new Date(AT.getTime() - 1000),
       } as const
       const { content, ...claimed } = await claim(submission)
-      const { raw, hasAttachments, size, isLarge, isBodyGone, ...texts } = content
+      const { raw, hasAttachments, size, isLarge, isBodyGone, compressed, ...texts } = content
       const { domainId, trackOpens, trackClicks, expiresAt, beganAt: scheduledAt } = claimed
       assert.deepEqual({ ...texts, domainId, trackOpens, trackClicks, expiresAt, scheduledAt }, submission)
       assert.deepEqual(
-        { raw, hasAttachments, size, isLarge, isBodyGone },
-        { raw: null, hasAttachments: false, size: 9, isLarge: false, isBodyGone: false },
+        { raw, hasAttachments, size, isLarge, isBodyGone, compressed },
+        { raw: null, hasAttachments: false, size: 9, isLarge: false, isBodyGone: false, compressed: null },
       )
       assert.deepEqual([claimed.deferredContent, claimed.contact, claimed.submitted], [null, null, null])
     })

@@ -108,10 +108,15 @@ export const MESSAGE_COLUMNS = {
     read: emptyIfNull<Mailbox>,
   },
   subject: { type: text, pick: (s) => s.subject, content: 'subject' },
-  html: { type: nullable(text), pick: (s) => s.html, content: 'html', isBody: true },
-  body_text: { type: nullable(text), pick: (s) => s.text, content: 'text', isBody: true },
+  html: { type: nullable(text), pick: (s) => (isPlain(s) ? s.html : null), content: 'html', isBody: true },
+  body_text: { type: nullable(text), pick: (s) => (isPlain(s) ? s.text : null), content: 'text', isBody: true },
   /** The message as submitted by SMTP; it is sent as it is, without rendering. */
-  raw: { type: nullable(bytea), pick: (s) => s.smtp?.raw ?? null, content: 'raw', isBody: true },
+  raw: {
+    type: nullable(bytea),
+    pick: (s) => (isPlain(s) ? (s.smtp?.raw ?? null) : null),
+    content: 'raw',
+    isBody: true,
+  },
   /** False for mail with deferred content, and mail that was accepted before bodies were stored apart. */
   has_body_row: { type: boolean, computed: BODIES_ARE_APART, isPart: true },
   headers: {
@@ -219,6 +224,11 @@ export type ClaimedMessageRow = Pick<
 /** The table as a list. */
 export const COLUMN_LIST: readonly (readonly [name: ColumnName, column: MessageColumn])[] =
   Object.entries<MessageColumn>(MESSAGE_COLUMNS).map(([name, column]) => [name as ColumnName, column])
+
+/** Otherwise its body is stored in the column `compressed` of `message_bodies`. */
+function isPlain({ compressed = null }: Submission): boolean {
+  return compressed === null
+}
 
 function nullIfEmpty<T>(list: readonly T[]): readonly T[] | null {
   return list.length > 0 ? list : null

@@ -16,7 +16,8 @@ import { columnsOf } from '#src/stores/column-arrays.ts'
 import { MAX_EVENT_LAG_MS } from '#src/events/reported-event.ts'
 import { sql } from '#src/stores/sql.ts'
 import { expectOneRow, weekly } from '#src/stores/weeks.ts'
-import { bodyColumn, joinBody } from './bodies.ts'
+import { bodyColumn, COMPRESSED_BODY, joinBody } from './bodies.ts'
+import { decompressBody } from './body-compression.ts'
 import type { Acceptor } from './accept.ts'
 import { type Submission, type SubmittedEnvelope, isReportRequested } from './submission.ts'
 
@@ -45,6 +46,11 @@ interface Submitted {
   readonly reply: string | null
   readonly code: number | null
   readonly attemptAt: Date | null
+}
+
+interface SubmittedRow extends Submitted {
+  readonly ord: string | number
+  readonly compressed: Buffer | null
 }
 
 type Row = ReportEvent & Submitted
@@ -77,6 +83,7 @@ const SUBMITTED = weekly(
             ${bodyColumn('raw')} FOR CASE WHEN m.submitted ->> 'ret' = 'FULL' THEN ${MAX_QUOTED} ELSE ${MAX_HEADER} END
           )
       END AS original,
+      CASE WHEN m.submitted ? 'reportTo' THEN ${COMPRESSED_BODY} END AS compressed,
       a.host, a.reply_status AS status, a.reply_text AS reply, a.reply_code AS code, a.at AS "attemptAt"
     FROM unnest($1::uuid[], $2::smallint[]) WITH ORDINALITY AS i (message_id, n, ord)
     JOIN messages m ON m.id = i.message_id AND ${weeks.contain('m.id')}
@@ -168,15 +175,22 @@ function firstIdAfter({ sinceMs }: ReportCursor): string {
 /** The events of messages that were submitted by SMTP, with what a report quotes. */
 async function addSubmitted(db: Queryable, events: readonly ReportEvent[]): Promise<Row[]> {
   if (events.length === 0) return []
-  const { rows } = await db.query<Submitted & { readonly ord: string | number }>(
+  const { rows } = await db.query<SubmittedRow>(
     SUBMITTED.for(events.map(({ messageId }) => messageId)),
     columnsOf(events, [(e) => e.messageId, (e) => e.n]),
   )
   const found = new Map(rows.map((row) => [Number(row.ord), row]))
   return events.flatMap((event, i) => {
     const submitted = found.get(i + 1)
-    return submitted === undefined ? [] : [{ ...event, ...submitted }]
+    return submitted === undefined ? [] : [{ ...event, ...submitted, ...quotedOf(submitted) }]
   })
+}
+
+/** What is quoted of a message whose body is stored compressed. */
+function quotedOf({ submitted, compressed }: SubmittedRow): Partial<Submitted> {
+  const raw = compressed === null ? null : (decompressBody(compressed)?.raw ?? null)
+  if (raw === null) return {}
+  return { original: raw.subarray(0, submitted.ret === 'FULL' ? MAX_QUOTED : MAX_HEADER), octets: raw.length }
 }
 
 /** The NOTIFY keyword (RFC 3461 4.1) that each event belongs to; other events are not reported. */

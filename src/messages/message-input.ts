@@ -12,6 +12,8 @@ import type { Submission } from './submission.ts'
 /** The columns with a parameter of their own, and the JSON object of the optional ones. */
 export const MESSAGE_INPUT: Readonly<Record<string, BinaryColumn<Submission>>> = {
   ...Object.fromEntries(COLUMN_LIST.flatMap(([name, column]) => inputOf(name, column))),
+  /** Only in `message_bodies`. */
+  compressed: ['bytea', ({ compressed = null }) => compressed],
   optional_fields: ['jsonb', optionalFieldsOf],
 }
 

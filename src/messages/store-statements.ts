@@ -64,9 +64,9 @@ const STORED_ROWS = sql`
     CROSS JOIN ${BODY_STORAGE}
     RETURNING 1
   ), new_bodies AS (
-    INSERT INTO message_bodies (message_id, html, body_text, raw)
-    SELECT id, html, body_text, raw
-    FROM ${MESSAGES.only('id', 'html', 'body_text', 'raw').from('i')}
+    INSERT INTO message_bodies (message_id, html, body_text, raw, compressed)
+    SELECT id, html, body_text, raw, compressed
+    FROM ${MESSAGES.only('id', 'html', 'body_text', 'raw', 'compressed').from('i')}
     CROSS JOIN ${BODY_STORAGE}
     WHERE ${BODIES_ARE_APART}
   ), new_tags AS (

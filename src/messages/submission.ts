@@ -39,6 +39,8 @@ export interface Submission {
   readonly subject: string
   readonly html: BodyText | null
   readonly text: BodyText | null
+  /** The body as it is stored, if compressed (`body-compression.ts`); texts and raw message stay in their fields. */
+  readonly compressed?: Buffer | null
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly attachments: readonly Attachment[]
   /** Only for a message that was rendered from a stored template. */

@@ -7,7 +7,8 @@
 import { idAt } from '#src/platform/id.ts'
 import type { Db, Queryable } from '#src/stores/db.ts'
 import { recordChange } from '#src/stores/audit.ts'
-import { bodyColumn, joinBody } from '#src/messages/bodies.ts'
+import { bodyColumn, COMPRESSED_BODY, joinBody } from '#src/messages/bodies.ts'
+import { decompressBody } from '#src/messages/body-compression.ts'
 import { WEEK_MS } from '#src/stores/partition-names.ts'
 import { listWeeks } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
@@ -121,7 +122,7 @@ const ownBody = (name: 'html' | 'body_text' | 'raw'): string =>
   `CASE WHEN NOT m.is_confidential THEN ${bodyColumn(name)} END`
 
 const MESSAGES = (weeks: Weeks): string => sql`
-  SELECT r.message_id AS id, r.address,
+  SELECT r.message_id AS id, r.address, CASE WHEN NOT m.is_confidential THEN ${COMPRESSED_BODY} END AS compressed,
     to_jsonb(m) - '{workspace_id,raw,has_body_row,to_list,cc_list,api_key_id,event_count}'::text[]
     || jsonb_build_object(
       'html', ${ownBody('html')},
@@ -175,6 +176,11 @@ interface FoundRow {
   readonly data: Readonly<Record<string, unknown>>
 }
 
+interface FoundMessage extends FoundRow {
+  readonly id: string
+  readonly compressed: Buffer | null
+}
+
 interface FoundEvent extends FoundRow {
   readonly messageId: string | null
 }
@@ -215,14 +221,20 @@ function objectsOf(person: Person, kind: string, rows: readonly FoundRow[]): Sto
   return rows.filter(({ address }) => isSpelling(person, address)).map(({ data }) => ({ kind, data }))
 }
 
+function withBody({ compressed, data, ...row }: FoundMessage): FoundRow {
+  if (compressed === null) return { ...row, data }
+  const { html = null, text = null, raw = null } = decompressBody(compressed) ?? {}
+  return { ...row, data: { ...data, html, body_text: text, raw_base64: raw?.toString('base64') ?? null } }
+}
+
 async function* readMessages(db: Queryable, person: Person, after: string | null): AsyncGenerator<StoredObject> {
   const parameters = [person.workspaceId, ...spellingParameters(person)]
   for (const week of await listWeeks(db, 'recipients')) {
     let last = after === null || after < idAt(week) ? idAt(week) : after
     if (last >= idAt(week + WEEK_MS)) continue
     for (let isMore = true; isMore;) {
-      const { rows } = await db.query<FoundRow & { id: string }>(MESSAGES(weeksOf([idAt(week)])), [...parameters, last])
-      yield* objectsOf(person, 'message', rows)
+      const { rows } = await db.query<FoundMessage>(MESSAGES(weeksOf([idAt(week)])), [...parameters, last])
+      yield* objectsOf(person, 'message', rows.map(withBody))
       isMore = rows.length >= SLICE
       last = rows.at(-1)?.id ?? last
     }

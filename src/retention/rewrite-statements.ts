@@ -10,6 +10,7 @@ import {
   REWRITE_MARK,
   type TimeSpan,
 } from '#src/stores/partition-names.ts'
+import { copyStatistics } from '#src/stores/partitions.ts'
 import { sql } from '#src/stores/sql.ts'
 
 /**
@@ -78,6 +79,13 @@ export function beginSql({ target, table, sources, isOpenOnly, ...span }: Rewrit
   const storage = PARTITIONED[table]
   return [
     `CREATE TABLE ${target} (LIKE ${table} INCLUDING ALL) ${storage === '' ? '' : `WITH (${storage})`}`,
+    sql`
+      DO $body$
+      DECLARE
+        setting record;
+      BEGIN
+        ${copyStatistics(table, target)};
+      END $body$`,
     // with it, ATTACH does not read the rows
     `ALTER TABLE ${target} ADD CONSTRAINT ${BOUNDS} CHECK (${within(idColumn(table), span)})`,
     `COMMENT ON TABLE ${target} IS '${REWRITE_MARK}'`,

@@ -47,6 +47,8 @@ interface Partition {
  */
 const createPartition = (table: string, { name, bounds, storage, others }: Partition): string => sql`
   DO $body$
+  DECLARE
+    setting record;
   BEGIN
     IF to_regclass('${name}') IS NULL AND NOT EXISTS (
       SELECT
@@ -54,11 +56,27 @@ const createPartition = (table: string, { name, bounds, storage, others }: Parti
       WHERE c.oid IN (${others.map((other) => `to_regclass('${other}')`).join(', ')}) AND c.relispartition
     ) THEN
       CREATE TABLE ${name} (LIKE ${table} INCLUDING ALL) ${storage === '' ? '' : `WITH (${storage})`};
+      ${copyStatistics(table, name)};
       ALTER TABLE ${table} ATTACH PARTITION ${name} FOR VALUES ${bounds};
     END IF;
   EXCEPTION WHEN duplicate_table OR unique_violation THEN NULL;
   END $body$
 `
+
+/**
+ * SQL of PL/pgSQL: sets the statistics targets of the columns of a partition, which LIKE does not copy. Needs a
+ * variable `setting` of type record.
+ */
+export function copyStatistics(table: string, partition: string): string {
+  return sql`
+    FOR setting IN
+      SELECT attname AS name, attstattarget AS target
+      FROM pg_attribute
+      WHERE attrelid = '${table}'::regclass AND attstattarget >= 0 AND attnum > 0 AND NOT attisdropped
+    LOOP
+      EXECUTE format('ALTER TABLE ${partition} ALTER %I SET STATISTICS %s', setting.name, setting.target);
+    END LOOP`
+}
 
 /** A partition that is attached. */
 export interface StoredPartition extends TimeSpan {

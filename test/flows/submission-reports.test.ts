@@ -20,6 +20,7 @@ interface SubmissionOptions {
   readonly rcpt?: string
   readonly to?: string
   readonly extra?: string
+  readonly body?: string
 }
 
 describe('delivery reports of submission', () => {
@@ -48,13 +49,14 @@ describe('delivery reports of submission', () => {
     rcpt = '',
     to = 'nobody@full.example',
     extra = '',
+    body = 'The body',
   }: SubmissionOptions): Promise<{ id: string; subject: string }> => {
     const subject = `mail ${++mails}`
     const connection = await logInSmtp(testbed.system.config.submissionPort, testbed.system.regular)
     for (const command of [`MAIL FROM:<${from}>${mail}`, `RCPT TO:<${to}>${rcpt}`, 'DATA'])
       assert.match(await connection.command(command), /^[23]/)
     connection.send(
-      `From: shop@sender.example\r\nSubject: ${subject}\r\nX-Priority-Tier: instant\r\n${extra}\r\nThe body\r\n.\r\n`,
+      `From: shop@sender.example\r\nSubject: ${subject}\r\nX-Priority-Tier: instant\r\n${extra}\r\n${body}\r\n.\r\n`,
     )
     const id = /em_[0-9a-f]{32}/.exec(await connection.readReply())?.[0] ?? assert.fail()
     connection.disconnect()
@@ -101,6 +103,14 @@ describe('delivery reports of submission', () => {
   it('RET=FULL returns the whole message', async () => {
     const { message } = await reportOf(await hand({ mail: ' RET=FULL' }))
     assert.match(message.bytes.toString(), /Content-Type: message\/rfc822[^]*\r\n\r\nThe body\r\n/)
+  })
+  it('a long message, which is stored compressed, is returned whole, or its header', async () => {
+    const body = `${'Some words of a long mail.\r\n'.repeat(500)}The end`
+    const whole = (await reportOf(await hand({ mail: ' RET=FULL', body }))).message.bytes.toString()
+    assert.include(whole, `\r\n\r\n${body}\r\n`)
+    const header = (await reportOf(await hand({ mail: ' RET=HDRS', body }))).message.bytes.toString()
+    assert.match(header, /Content-Type: text\/rfc822-headers[^]*\r\nSubject: mail/)
+    assert.notInclude(header, 'Some words')
   })
   it('NOTIFY=SUCCESS reports a delivery as relayed', async () => {
     const { message } = await reportOf(await hand({ rcpt: ' NOTIFY=SUCCESS,FAILURE', to: 'ann@fine.example' }))

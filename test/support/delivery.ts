@@ -74,6 +74,7 @@ export function claimedOf(
       html: null,
       text: 'Hello',
       isBodyGone: false,
+      compressed: null,
       raw: null,
       headers: [],
       hasAttachments: false,

@@ -1,5 +1,6 @@
 /** Hands in mail at a submission port, and finds what was stored of it. */
 import { assert } from 'chai'
+import { loadBodies } from '#src/messages/claim.ts'
 import { readMessage, type MessageView } from '#src/messages/read.ts'
 import { messageIdOf } from '#src/platform/id.ts'
 import type { TestContext } from './context.ts'
@@ -38,11 +39,9 @@ export function createSubmissionClient(ctx: TestContext, sender: Sender, plainPo
       const id = messageIdOf(/queued as (em_[0-9a-f]{32})$/.exec(reply)?.[1] ?? '')
       assert.ok(id !== null, reply)
       const view = await readMessage(ctx.db, sender.workspaceId, id)
-      const {
-        rows: [row],
-      } = await ctx.db.query<{ raw: Buffer }>('SELECT raw FROM message_bodies WHERE message_id = $1', [id])
-      assert.ok(view !== null && row !== undefined)
-      return { raw: row.raw, view }
+      const { raw } = await loadBodies(ctx.db, id)
+      assert.ok(view !== null && raw !== null)
+      return { raw, view }
     },
     disconnect: () => connections.splice(0).forEach((connection) => connection.disconnect()),
   }
