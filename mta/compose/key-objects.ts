@@ -24,8 +24,6 @@ const MAX_SPARE = 4000
 
 /** The objects of one key. */
 interface KeyRing {
-  /** Reading it from the key object costs a lock each time. */
-  readonly isRsa: boolean
   readonly idle: KeyObject[]
   readonly another: () => KeyObject
 }
@@ -48,12 +46,12 @@ export class KeyObjects {
   }
 
   /** Signs with an object that no other signature uses meanwhile. Rejects when the key cannot be read. */
-  async use<T>(key: DkimKey, work: (object: KeyObject, isRsa: boolean) => Promise<T>): Promise<T> {
+  async use<T>(key: DkimKey, work: (object: KeyObject) => T | Promise<T>): Promise<T> {
     const ring = this.#ringOf(key)
     if (ring.idle.length > 1) this.#spare--
     const object = ring.idle.pop() ?? ring.another()
     try {
-      return await work(object, ring.isRsa)
+      return await work(object)
     } finally {
       this.#release(key, ring, object)
     }
@@ -90,7 +88,6 @@ function createRing(key: DkimKey): KeyRing {
   const first = readKey(key)
   const material = first.export({ type: 'pkcs8', format: 'der' })
   return {
-    isRsa: first.asymmetricKeyType === 'rsa',
     idle: [first],
     another: () => createPrivateKey({ key: material, format: 'der', type: 'pkcs8' }),
   }

@@ -2,15 +2,12 @@
  * Signs a composed message with DKIM (RFC 6376; RFC 8463 for Ed25519) and joins it in one piece: signatures, header and
  * body. The signatures cover its digest (digest.ts).
  *
- * relaxed/relaxed, no expiry (no x=): a message that waited a week must still verify. Signing itself runs off the main
- * thread.
+ * relaxed/relaxed, no expiry (no x=): a message that waited a week must still verify.
  */
-import { hash, sign as signOctets } from 'node:crypto'
-import type { KeyObject } from 'node:crypto'
-import { createSemaphore } from '#src/concurrency/semaphore.ts'
 import { canonicalField, digestOf, type DkimDigest } from './digest.ts'
 import type { Composed } from '#src/mime/draft.ts'
-import { type DkimKey, KeyObjects } from './key-objects.ts'
+import { createDataSigner, type DataSigner } from './data-signer.ts'
+import type { DkimKey } from './key-objects.ts'
 import type { RenderedMessage } from './render-thread-job.ts'
 
 export type { DkimKey } from './key-objects.ts'
@@ -18,40 +15,26 @@ export type { DkimKey } from './key-objects.ts'
 /** A message to sign. One that another thread rendered has its digest already. */
 export type Signable = Pick<Composed, 'head' | 'body' | 'fields'> | Pick<RenderedMessage, 'head' | 'body' | 'digest'>
 
-type Signer = (message: Signable, keys: readonly DkimKey[], at?: Date) => Promise<Buffer>
+/** `isUrgent`: see data-signer.ts. */
+type Signer = (message: Signable, keys: readonly DkimKey[], at?: Date, isUrgent?: boolean) => Promise<Buffer>
 
 const LINE = 76
 const MAX_CACHED_KEYS = 2000
-/**
- * Concurrent signatures. The two threads take a new one only when the event loop has come round, so a few for each are
- * not enough: with 8, messages waited here while the cores were idle for a fifth of the time.
- */
-const MAX_CONCURRENT = 32
 
-/** A signer with its own cache of at most `capacity` keys (an RSA key object needs about 5 KB). */
+/** A signer with its own cache of at most `capacity` keys. */
 export function createSigner(capacity = MAX_CACHED_KEYS): Signer {
-  const signData = createDataSigner(capacity)
-  return createMessageSigner(signData)
-}
-
-/** Signs octets with a key. */
-type DataSigner = (key: DkimKey, data: Buffer) => Promise<Buffer>
-
-function createDataSigner(capacity: number): DataSigner {
-  const keys = new KeyObjects(capacity)
-  const limited = createSemaphore(MAX_CONCURRENT)
-  return (key, data) => limited(() => keys.use(key, (object, isRsa) => signWith(object, isRsa, data)))
+  return createMessageSigner(createDataSigner(capacity))
 }
 
 function createMessageSigner(signWithKey: DataSigner): Signer {
-  return async (message, keys, at = new Date()) => {
+  return async (message, keys, at = new Date(), isUrgent = false) => {
     if (keys.length === 0) return assemble('', message)
     const digest = 'digest' in message ? message.digest : await digestOf(message)
     const signatures = await Promise.all(
       keys.map(async (key) => {
         const unsigned = writeSignature(key, digest, at)
         const data = Buffer.from(digest.canonical + canonicalField('dkim-signature', unsigned), 'latin1')
-        const signature = await signWithKey(key, data)
+        const signature = await signWithKey(key, data, isUrgent)
         return `${unsigned}${foldBase64(signature.toString('base64'))}\r\n`
       }),
     )
@@ -64,7 +47,7 @@ function createMessageSigner(signWithKey: DataSigner): Signer {
  * Without keys there are no signatures. `at` becomes t=. Rejects when a key cannot be read; the error names it. All
  * callers in a process share one cache of keys.
  */
-export const sign: Signer = (message, keys, at) => signMessage(message, keys, at)
+export const sign: Signer = (message, keys, at, isUrgent) => signMessage(message, keys, at, isUrgent)
 
 /** The signature of octets that are not a message, such as an ARC seal. */
 export const signData: DataSigner = createDataSigner(MAX_CACHED_KEYS)
@@ -76,21 +59,6 @@ export function assemble(signatures: string, { head, body }: Pick<Signable, 'hea
   bytes.write(top, 0, 'latin1')
   bytes.set(body, top.length)
   return bytes
-}
-
-/**
- * RFC 6376 §3.7: the signature covers the header's hash; RFC 8463 §3: with Ed25519 that hash is itself the signed
- * message.
- */
-function signWith(key: KeyObject, isRsa: boolean, data: Buffer): Promise<Buffer> {
-  return isRsa ? signOffThread('sha256', data, key) : signOffThread(null, hash('sha256', data, 'buffer'), key)
-}
-
-/** Not `promisify`: what its callback refers to, here also the data, stays in memory too long (docs/decisions/125). */
-function signOffThread(algorithm: string | null, data: Buffer, key: KeyObject): Promise<Buffer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-  signOctets(algorithm, data, key, (error, signature) => (error === null ? resolve(signature) : reject(error)))
-  return promise
 }
 
 /** The field up to and including `b=`, which must come last (§3.7: hashed with an empty b=). */

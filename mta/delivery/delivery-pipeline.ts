@@ -76,8 +76,8 @@ export interface DeliveryPipeline {
   /** The List-Unsubscribe headers of bulk mail that was sent by API. */
   bulkHeaders(recipient: BulkRecipient): Promise<Draft['headers']>
   compose(draft: Draft): Promise<Composed>
-  /** The whole message: signatures, header and body. */
-  sign(message: Signable, keys: readonly DkimKey[]): Promise<Buffer>
+  /** The whole message: signatures, header and body. `isUrgent`: without waiting for those of other messages. */
+  sign(message: Signable, keys: readonly DkimKey[], isUrgent: boolean): Promise<Buffer>
   /** The whole message with an ARC set on top; without one if there is no RSA key. */
   seal(message: Composed, keys: readonly DkimKey[], chain: ArcChain): Promise<Buffer>
   /** Fields for feedback loops, which identify the sender and the recipient. */
@@ -205,7 +205,7 @@ function contentSteps(ctx: Context): ContentSteps {
       return links.bulkUnsubscribe({ base, messageId, n, workspaceId, address })
     },
     compose,
-    sign: (message, keys) => sign(message, keys, new Date(clock.now())),
+    sign: (message, keys, isUrgent) => sign(message, keys, new Date(clock.now()), isUrgent),
     seal: (message, keys, chain) => seal(message, keys, { chain, at: new Date(clock.now()) }),
     feedbackFields: (recipient) => feedbackFieldsOf({ config, tokenOf }, recipient),
     returnPath: (claimed, mailFrom) =>

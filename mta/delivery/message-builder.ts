@@ -62,11 +62,14 @@ async function buildStored(
   if ('kind' in composed) return composed
   const complete = withFeedbackFields(composed, pipeline.feedbackFields(claimed))
   const forward = claimed.submitted?.forward
+  const isUrgent = claimed.tier === 'instant'
   // clients have always sent 8-bit headers without requesting SMTPUTF8, and servers have always accepted them
   const mayNeedUtf8 = draft.raw === null || claimed.submitted?.isUtf8 === true
   return {
     kind: 'built',
-    data: await (forward === undefined ? pipeline.sign(complete, keys) : pipeline.seal(complete, keys, forward.arc)),
+    data: await (forward === undefined
+      ? pipeline.sign(complete, keys, isUrgent)
+      : pipeline.seal(complete, keys, forward.arc)),
     smtputf8: (composed.needsSmtputf8 && mayNeedUtf8) || !isAscii(claimed.address),
   }
 }
@@ -130,7 +133,7 @@ async function buildDeferred(
   if (!rendered.ok) return unrendered(rendered, pipeline.now())
   return {
     kind: 'built',
-    data: await pipeline.sign(rendered, keys),
+    data: await pipeline.sign(rendered, keys, claimed.tier === 'instant'),
     smtputf8: rendered.needsSmtputf8 || !isAscii(address),
   }
 }
