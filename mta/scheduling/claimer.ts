@@ -68,10 +68,14 @@ export class Claimer {
   constructor(ctx: ClaimerContext, deps: ClaimerDeps) {
     this.#ctx = ctx
     this.#deps = deps
-    const claims = (): Batcher<ScheduleMember, ClaimedRecipient | undefined> =>
-      createBatcher((members) => deps.leased.claim(members, deps.claimRecipients), { max: CLAIM_BATCH, concurrency: 1 })
+    const claims = (startsBeforeTurnEnds: boolean): Batcher<ScheduleMember, ClaimedRecipient | undefined> =>
+      createBatcher((members) => deps.leased.claim(members, deps.claimRecipients), {
+        max: CLAIM_BATCH,
+        concurrency: 1,
+        startsBeforeTurnEnds,
+      })
     // instant mail does not wait for claims of other mail, which load up to 250 messages each
-    const [instant, others] = [claims(), claims()]
+    const [instant, others] = [claims(true), claims(false)]
     this.#load = (member, tier) => (tier === 'instant' ? instant : others).add(member)
   }
 

@@ -38,6 +38,16 @@ describe('dispatcher', () => {
       'wake c.example',
     ])
   })
+  it('has instant mail claimed in the turn of the event loop in which its site is found', async () => {
+    schedule.claiming.push('c.example')
+    schedule.add('instant', 'c.example')
+    const turnEnd = Promise.withResolvers<readonly string[]>()
+    dispatcher = schedule.start((domain) => {
+      setImmediate(() => turnEnd.resolve([...schedule.ready]))
+      return siteOf(domain)
+    })
+    assert.deepEqual(await turnEnd.promise, ['claim instant at c.example'])
+  })
   it('counts instant mail that is claimed no longer as waiting for DNS', async () => {
     schedule.claiming.push('c.example')
     dispatcher = schedule.start()

@@ -176,17 +176,17 @@ export class Dispatcher {
   }
 
   #collect(site: string, entries: readonly TieredDueEntry[]): void {
+    if (this.#claimInstants(site, entries)) return this.#routed(entries.length)
     if (this.#collected.size === 0) setImmediate(() => void this.#makeReady())
     this.#collected.set(site, [...(this.#collected.get(site) ?? []), ...entries])
   }
 
   async #makeReady(): Promise<void> {
-    const collected = this.#collected
+    const bySite = this.#collected
     this.#collected = new Map()
-    const bySite = this.#claimInstants(collected)
     const entries = [...bySite.values()].flat()
     try {
-      if (bySite.size > 0) await this.#deps.readyQueue.addReady(bySite)
+      await this.#deps.readyQueue.addReady(bySite)
       this.#writing.succeeded()
       for (const [site, ready] of bySite)
         this.#deps.queues.wake(
@@ -198,22 +198,17 @@ export class Dispatcher {
       this.#pauseMs = this.#writing.failed(error)
       schedule(this.#ctx, entries.flatMap(dueOf))
     }
-    this.#routing -= [...collected.values()].flat().length
+    this.#routed(entries.length)
+  }
+
+  #routed(count: number): void {
+    this.#routing -= count
     if (this.#pending.size > 0) this.#wake()
   }
 
-  /** Instant mail that may be claimed now is; returns what must wait at its site. */
-  #claimInstants(bySite: ReadonlyMap<string, readonly TieredDueEntry[]>): Map<string, readonly TieredDueEntry[]> {
-    const waiting = new Map<string, readonly TieredDueEntry[]>()
-    for (const [site, entries] of bySite) {
-      const { instant = [], others = [] } = Object.groupBy(entries, ({ tier }) =>
-        tier === 'instant' ? 'instant' : 'others',
-      )
-      const isClaimed = instant.length > 0 && this.#deps.queues.claimDue(site, instant)
-      const left = isClaimed ? others : entries
-      if (left.length > 0) waiting.set(site, left)
-    }
-    return waiting
+  /** False if these are not instant mail, or must wait at their site. They are claimed at once: a turn takes long. */
+  #claimInstants(site: string, entries: readonly TieredDueEntry[]): boolean {
+    return entries.every(({ tier }) => tier === 'instant') && this.#deps.queues.claimDue(site, entries)
   }
 
   /** Sleeps until the next due time, a wake-up, or the longest sleep. */

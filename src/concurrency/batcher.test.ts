@@ -19,6 +19,24 @@ describe('batcher', () => {
     assert.deepEqual(await Promise.all([1, 2, 3, 4].map((item) => batcher.add(item))), [2, 4, 6, 8])
     assert.deepEqual(batches, [[1, 2, 3], [4]])
   })
+  for (const startsBeforeTurnEnds of [false, true])
+    it(`starts a batch ${startsBeforeTurnEnds ? 'before' : 'at'} the end of the turn of the event loop`, async () => {
+      const batches: number[][] = []
+      const turnEnd = new Promise<number>((resolve) => {
+        setImmediate(() => resolve(batches.length))
+      })
+      const batcher = createBatcher<number, number>(
+        (items) => {
+          batches.push(items)
+          return Promise.resolve(items)
+        },
+        { max: 3, concurrency: 1, startsBeforeTurnEnds },
+      )
+      const added = Promise.all([1, 2].map((item) => batcher.add(item)))
+      assert.strictEqual(await turnEnd, startsBeforeTurnEnds ? 1 : 0)
+      await added
+      assert.deepEqual(batches, [[1, 2]])
+    })
   it('collects items while a batch runs', async () => {
     const sizes: number[] = []
     let release = (): void => undefined
