@@ -1,9 +1,9 @@
 /**
  * Signs octets with a DKIM key (RFC 6376 §3.7; with Ed25519 the hash of the octets, RFC 8463 §3).
  *
- * Signatures take most of the CPU time of a message, so other threads make them, in order. An urgent signature does not
- * wait for those that are queued there, nor until a busy event loop comes round for the result: the main thread makes
- * it at once. A bounded share of its time is for that; beyond it, urgent signatures are queued, too.
+ * An RSA signature takes up to 1 ms, so other threads make signatures, in order. An urgent signature does not wait for
+ * those that are queued there, nor until a busy event loop comes round for the result: the main thread makes it at
+ * once. A bounded share of its time is for that; beyond it, urgent signatures are queued, too.
  */
 import { hash, sign as signOctets } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
