@@ -95,6 +95,18 @@ describe('sign', () => {
     assert.deepEqual(await sign({ head, body, fields }, [], AT), Buffer.concat([Buffer.from(head, 'latin1'), body]))
   })
 
+  it('signs an urgent message before those that are queued', async () => {
+    const [own, composed] = [createSigner(), await compose(draft)]
+    let made = 0
+    const queued = Array.from({ length: 40 }, async () => {
+      await own(composed, [key(rsa)], AT)
+      made++
+    })
+    await own(composed, [key(rsa)], AT, true)
+    assert.strictEqual(made, 0)
+    await Promise.all(queued)
+  })
+
   it('signs a rendered message by its digest', async () => {
     const composed = await compose({ ...draft, subject: 'Grüße' })
     const { head, body } = composed

@@ -69,7 +69,19 @@ const claimed = (change: Partial<ClaimedRecipient>, draft: Partial<Draft> = {}):
 
 /** The names of the custom headers that a message goes out with. */
 async function headersOf(recipient: ClaimedRecipient): Promise<string[]> {
+  const { drafts } = await build(recipient)
+  return drafts.flatMap(({ headers }) => headers.map(([name]) => name))
+}
+
+interface Build {
+  readonly drafts: readonly Draft[]
+  /** Of each message that was signed. */
+  readonly areUrgent: readonly boolean[]
+}
+
+async function build(recipient: ClaimedRecipient): Promise<Build> {
   const drafts: Draft[] = []
+  const areUrgent: boolean[] = []
   const unused = (): never => assert.fail('not a step of this message')
   const built = await buildMessage(
     {
@@ -86,14 +98,30 @@ async function headersOf(recipient: ClaimedRecipient): Promise<string[]> {
         drafts.push(draft)
         return Promise.resolve({ fields: [], head: '\r\n', body: Buffer.alloc(0), needsSmtputf8: false })
       },
-      sign: ({ body }) => Promise.resolve(Buffer.from(body)),
+      sign: ({ body }, _keys, isUrgent) => {
+        areUrgent.push(isUrgent)
+        return Promise.resolve(Buffer.from(body))
+      },
     },
     recipient,
     [],
   )
   assert.strictEqual(built.kind, 'built')
-  return drafts.flatMap(({ headers }) => headers.map(([name]) => name))
+  return { drafts, areUrgent }
 }
+
+describe('the signatures of a message', () => {
+  for (const [tier, isUrgent] of [
+    ['instant', true],
+    ['high', false],
+    ['normal', false],
+    ['bulk', false],
+  ] as const)
+    it(`are ${isUrgent ? '' : 'not '}urgent in the tier ${tier}`, async () => {
+      const { areUrgent } = await build(claimed({ tier }))
+      assert.deepEqual(areUrgent, [isUrgent])
+    })
+})
 
 describe('content that is no longer stored', () => {
   const LOST: readonly (readonly [what: string, content: Partial<LoadedContent>, texts: Partial<MessageBodies>])[] = [
