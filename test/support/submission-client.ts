@@ -40,8 +40,8 @@ export function createSubmissionClient(ctx: TestContext, sender: Sender, plainPo
       const id = messageIdOf(/queued as (em_[0-9a-f]{32})$/.exec(reply)?.[1] ?? '')
       assert.ok(id !== null, reply)
       const view = await readMessage(ctx.db, sender.workspaceId, id)
-      const { raw } = await loadBodies(ctx.db, id)
-      assert.ok(view !== null)
+      const { raw, isBodyGone } = await loadBodies(ctx.db, id)
+      assert.ok(view !== null && !isBodyGone)
       return { raw: raw ?? Buffer.alloc(0), view }
     },
     disconnect: () => connections.splice(0).forEach((connection) => connection.disconnect()),
