@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
 import { assert } from 'chai'
-import type { TimeShare } from '#src/concurrency/time-share.ts'
+import type { TimeBudget } from '#src/concurrency/time-budget.ts'
 import { createDataSigner, type DataSigner } from './data-signer.ts'
 import { ed25519, key, rsa } from './sign-messages.test-data.ts'
 
@@ -13,16 +13,16 @@ function publicKeyOf({ privateKey }: typeof rsa): KeyObject {
 }
 
 /** Counts what it runs. */
-function timeShare(isLeft: boolean): TimeShare & { runs: number } {
-  const share = {
+function timeBudget(isLeft: boolean): TimeBudget & { runs: number } {
+  const budget = {
     isLeft,
     runs: 0,
     spend: <T>(work: () => T): T => {
-      share.runs++
+      budget.runs++
       return work()
     },
   }
-  return share
+  return budget
 }
 
 /** How many of the queued RSA signatures are made before this one. */
@@ -51,10 +51,10 @@ describe('a signature of octets', () => {
 
   for (const one of [RSA, ED25519])
     it(`is made before those that are queued if it is urgent: ${one.algorithm}`, async () => {
-      const share = timeShare(true)
-      const sign = createDataSigner(10, share)
+      const budget = timeBudget(true)
+      const sign = createDataSigner(10, budget)
       assert.strictEqual(await countEarlier(sign, () => sign(one, DATA, true)), 0)
-      assert.strictEqual(share.runs, 1)
+      assert.strictEqual(budget.runs, 1)
     })
 
   it('is made in order if it is not urgent, or no time is left for urgent ones', async () => {
@@ -62,19 +62,19 @@ describe('a signature of octets', () => {
       [false, true],
       [true, false],
     ] as const) {
-      const share = timeShare(isLeft)
-      const sign = createDataSigner(10, share)
+      const budget = timeBudget(isLeft)
+      const sign = createDataSigner(10, budget)
       assert.isAbove(await countEarlier(sign, () => sign(RSA, DATA, isUrgent)), QUEUED / 2)
-      assert.strictEqual(share.runs, 0)
+      assert.strictEqual(budget.runs, 0)
     }
   })
 
   it('is left to other threads if none is queued', async () => {
-    const share = timeShare(true)
-    const sign = createDataSigner(10, share)
+    const budget = timeBudget(true)
+    const sign = createDataSigner(10, budget)
     await sign(RSA, DATA)
     await sign(RSA, DATA, true)
-    assert.strictEqual(share.runs, 0)
+    assert.strictEqual(budget.runs, 0)
   })
 
   it('names a key that cannot be read', async () => {

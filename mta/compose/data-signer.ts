@@ -8,7 +8,7 @@
 import { hash, sign as signOctets } from 'node:crypto'
 import type { KeyObject } from 'node:crypto'
 import { createSemaphore } from '#src/concurrency/semaphore.ts'
-import { createTimeShare, type TimeShare } from '#src/concurrency/time-share.ts'
+import { createTimeBudget, type TimeBudget } from '#src/concurrency/time-budget.ts'
 import { type DkimKey, KeyObjects } from './key-objects.ts'
 
 /** `isUrgent`: of a message that somebody waits for. Rejects when the key cannot be read; the error names it. */
@@ -23,7 +23,7 @@ const MAX_CONCURRENT = 32
 const URGENT = { share: 0.05, burstMs: 50 }
 
 /** A signer with its own cache of at most `capacity` keys (an RSA key object needs about 5 KB). */
-export function createDataSigner(capacity: number, urgentTime: TimeShare = createTimeShare(URGENT)): DataSigner {
+export function createDataSigner(capacity: number, urgentTime: TimeBudget = createTimeBudget(URGENT)): DataSigner {
   const keys = new KeyObjects(capacity)
   const limited = createSemaphore(MAX_CONCURRENT)
   let queued = 0

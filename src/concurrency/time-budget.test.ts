@@ -1,9 +1,9 @@
 import { assert } from 'chai'
 import * as fc from 'fast-check'
-import { createTimeShare, type TimeShare } from './time-share.ts'
+import { createTimeBudget, type TimeBudget } from './time-budget.ts'
 
 interface Clocked {
-  readonly time: TimeShare
+  readonly time: TimeBudget
   /** Lets time pass. */
   readonly pass: (ms: number) => void
   /** Work that takes this long. */
@@ -12,12 +12,12 @@ interface Clocked {
 
 function clocked(): Clocked {
   let at = 1000
-  const time = createTimeShare({ share: 0.1, burstMs: 20, now: () => at })
+  const time = createTimeBudget({ share: 0.1, burstMs: 20, now: () => at })
   const pass = (ms: number): void => void (at += ms)
   return { time, pass, work: (ms) => time.spend(() => pass(ms)) }
 }
 
-describe('a share of the time', () => {
+describe('a time budget', () => {
   const cases: [what: string, steps: (c: Clocked) => void, isLeft: boolean][] = [
     ['is left at the start', () => undefined, true],
     ['is left after work shorter than the burst', ({ work }) => work(19), true],

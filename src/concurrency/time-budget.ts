@@ -1,15 +1,15 @@
 /**
- * Limits work that holds up the event loop to a share of the time. The unused share adds up to `burstMs`. Work is
- * charged after it ran, so a long piece leaves a debt, which delays the next one.
+ * Limits work that holds up the event loop to a share of the time: a token bucket in milliseconds, which `share` fills
+ * up to `burstMs`. Work is charged after it ran, so a long piece leaves a debt, which delays the next one.
  */
-export interface TimeShare {
+export interface TimeBudget {
   /** Whether work may run now. */
   readonly isLeft: boolean
   /** Runs synchronous work and charges what it took, even if it throws. */
   spend<T>(work: () => T): T
 }
 
-export interface TimeShareOptions {
+export interface TimeBudgetOptions {
   /** Of all time, above 0 and at most 1. */
   readonly share: number
   readonly burstMs: number
@@ -17,7 +17,7 @@ export interface TimeShareOptions {
   readonly now?: () => number
 }
 
-export function createTimeShare({ share, burstMs, now = () => performance.now() }: TimeShareOptions): TimeShare {
+export function createTimeBudget({ share, burstMs, now = () => performance.now() }: TimeBudgetOptions): TimeBudget {
   let leftMs = burstMs
   let countedAt = now()
 
