@@ -49,7 +49,7 @@ export interface DatabaseSnapshot {
 
 /** Begins a snapshot. @throws UserError if the database is not migrated, or is newer than this program. */
 export async function openSnapshot(databaseUrl: string): Promise<DatabaseSnapshot> {
-  const client = new PostgresClient({ ...CONNECTION, connectionString: databaseUrl })
+  const client = new PostgresClient({ ...CONNECTION, connectionString: databaseUrl, copiesOut: true })
   try {
     await client.connect()
     await client.openSession(CONNECTION.connectionTimeoutMillis)

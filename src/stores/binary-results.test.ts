@@ -19,7 +19,7 @@ describe('binary results', () => {
     client = new PostgresClient({ connectionString: database.url })
     await client.connect()
     const { connection } = client as unknown as { connection: NodeJS.EventEmitter }
-    connection.on('rowDescription', ({ fields }: Described) =>
+    connection.prependListener('rowDescription', ({ fields }: Described) =>
       described.push(fields.filter(({ format }) => format === 'binary').map(({ name }) => name)),
     )
   })

@@ -10,10 +10,11 @@
 import { types, type Client } from 'pg'
 import { DataRowMessage, type BackendMessage } from 'pg-protocol/dist/messages.js'
 import { Parser } from 'pg-protocol/dist/parser.js'
+import { ProtocolReader } from './protocol-reader.ts'
 
 interface Column {
   readonly dataTypeID: number
-  readonly format: string
+  format: string
 }
 
 interface RowDescription extends BackendMessage {
@@ -23,13 +24,13 @@ interface RowDescription extends BackendMessage {
 /** What is used of the connection in a client of pg. */
 interface ResultConnection {
   attachListeners(stream: NodeJS.ReadableStream): void
-  emit(event: string, message: unknown): void
+  emit(event: string, message: BackendMessage): void
   on(event: 'rowDescription', listener: (message: RowDescription) => void): void
   on(event: 'readyForQuery', listener: () => void): void
 }
 
 /** With a method that the types of pg hide. */
-interface PacketParser extends Pick<Parser, 'parse'> {
+interface PacketParser {
   handlePacket(offset: number, code: number, length: number, bytes: Buffer): BackendMessage
 }
 
@@ -38,9 +39,13 @@ const BYTEA_ID: number = BYTEA
 const ROW_DESCRIPTION = 0x54
 const DATA_ROW = 0x44
 const NULL_LENGTH = -1
+/** The code of a message and its length. */
+const HEADER = 5
 const [TEXT, BINARY] = [0, 1]
 
-types.setTypeParser(BYTEA, 'binary', (octets) => octets)
+// what was received in binary is a buffer already
+const parseText = types.getTypeParser(BYTEA, 'text') as (text: string) => Buffer
+types.setTypeParser(BYTEA, 'text', (value: string | Buffer) => (Buffer.isBuffer(value) ? value : parseText(value)))
 
 /** The formats of the result columns of prepared statements, by name. */
 export interface ResultFormats {
@@ -48,16 +53,12 @@ export interface ResultFormats {
   forStatement(name: string): readonly number[] | undefined
 }
 
-/** From now on `client` reads binary columns. Call it before it connects. */
-export function receiveBinaryResults(client: Client): ResultFormats {
+/** Reads what the server sends, and binary columns in it. `client` must not be connected yet. */
+export function receiveResults(client: Client, reader: ResultReader): ResultFormats {
   const connection = (client as unknown as { readonly connection: ResultConnection }).connection
   connection.attachListeners = (stream) => {
-    const parser = new ResultParser()
-    stream.on('data', (bytes: Buffer) =>
-      parser.parse(bytes, (message) =>
-        connection.emit(message.name === 'error' ? 'errorMessage' : message.name, message),
-      ),
-    )
+    reader.onMessage = (message) => connection.emit(message.name === 'error' ? 'errorMessage' : message.name, message)
+    stream.on('data', (bytes: Buffer) => reader.push(bytes))
   }
   const formats = new Map<string, readonly number[] | undefined>()
   let current = ''
@@ -67,6 +68,8 @@ export function receiveBinaryResults(client: Client): ResultFormats {
   })
   connection.on('rowDescription', ({ fields }) => {
     if (current !== '' && !formats.has(current)) formats.set(current, formatsOf(fields))
+    // pg, which is called next, would copy each value once more
+    for (const field of fields) field.format = 'text'
   })
   return {
     forStatement: (name) => {
@@ -83,35 +86,54 @@ function formatsOf(columns: readonly Column[]): readonly number[] | undefined {
 
 const PgParser = Parser as unknown as new () => PacketParser
 
-/** The parser of pg, which makes a string of every value, but for binary columns. */
-class ResultParser extends PgParser {
+/** Reads messages with the parser of pg, which makes a string of every value, but for binary columns. */
+export class ResultReader extends ProtocolReader {
+  onMessage: (message: BackendMessage) => void = () => undefined
+  readonly #parser = new PgParser()
   /** Whether each column of the rows that follow is binary; null: none is. */
   #isBinary: readonly boolean[] | null = null
 
-  override handlePacket(offset: number, code: number, length: number, bytes: Buffer): BackendMessage {
-    if (code === DATA_ROW && this.#isBinary !== null) return readRow(bytes, offset, length, this.#isBinary)
-    const message = super.handlePacket(offset, code, length, bytes)
-    if (code === ROW_DESCRIPTION) {
-      const isBinary = (message as RowDescription).fields.map(({ format }) => format === 'binary')
-      this.#isBinary = isBinary.includes(true) ? isBinary : null
-    }
+  constructor() {
+    super((bytes, from, isOwn) => this.onMessage(this.#parse(bytes, from, isOwn)))
+  }
+
+  #parse(bytes: Buffer, from: number, isOwn: boolean): BackendMessage {
+    const code = bytes[from] ?? 0
+    const length = bytes.readUInt32BE(from + 1)
+    const at = from + HEADER
+    if (code === DATA_ROW && this.#isBinary !== null)
+      return readRow(bytes, at, length, { isBinary: this.#isBinary, isOwn })
+    const message = this.#parser.handlePacket(at, code, length, bytes)
+    if (code === ROW_DESCRIPTION) this.#describe(message as RowDescription)
     return message
+  }
+
+  #describe({ fields }: RowDescription): void {
+    const isBinary = fields.map(({ format }) => format === 'binary')
+    this.#isBinary = isBinary.includes(true) ? isBinary : null
   }
 }
 
-/** Binary values are views: pg copies them when it receives the row. */
-function readRow(bytes: Buffer, offset: number, length: number, isBinary: readonly boolean[]): BackendMessage {
+interface RowReading {
+  readonly isBinary: readonly boolean[]
+  readonly isOwn: boolean
+}
+
+/** A value that fills most of a buffer of its own is a view of it; others are copied. */
+function readRow(bytes: Buffer, offset: number, length: number, { isBinary, isOwn }: RowReading): BackendMessage {
   const fields: (string | Buffer | null)[] = []
   let at = offset + 2 // their number
-  for (const isView of isBinary) {
+  for (const isOctets of isBinary) {
     const size = bytes.readInt32BE(at)
     at += 4
     if (size === NULL_LENGTH) {
       fields.push(null)
       continue
     }
-    fields.push(isView ? bytes.subarray(at, at + size) : bytes.toString('utf8', at, at + size))
-    at += size
+    const end = at + size
+    if (!isOctets) fields.push(bytes.toString('utf8', at, end))
+    else fields.push(isOwn && 2 * size > length ? bytes.subarray(at, end) : Buffer.from(bytes.subarray(at, end)))
+    at = end
   }
   return new DataRowMessage(length, fields)
 }

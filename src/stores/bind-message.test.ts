@@ -22,6 +22,7 @@ describe('large parameters', () => {
       fc.constant(undefined),
       fc.string({ unit: 'binary' }),
       fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+      fc.integer({ min: 32_000, max: 33_500 }).map((length) => Buffer.alloc(length, 'x')),
     )
     fc.assert(
       fc.property(

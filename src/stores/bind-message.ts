@@ -1,10 +1,10 @@
 /**
- * Writes the Bind messages that pg cannot: with large parameters, and with a format for each result column.
+ * Writes Bind messages, also what pg cannot: a format for each result column, and large parameters without a copy.
  *
- * pg builds the whole message in one buffer, which copies a parameter twice and allocates half of its size in addition:
- * for a message of 35 MB that blocked the event loop for 50 ms. Here the parts of the message are written one after the
- * other. The caller must not change a parameter before its statement has ended. If the connection is lost between two
- * parts, the server discards the incomplete message.
+ * pg writes a parameter into a buffer that it enlarges again and again, and copies that into another one. Here the size
+ * is calculated first. Large parameters are written to the socket by themselves, between the parts of the rest: the
+ * caller must not change them before the statement has ended. If the connection is lost between two parts, the server
+ * discards the incomplete message.
  *
  * The format is that of Bind (PostgreSQL manual, "Message Formats").
  */
@@ -29,68 +29,108 @@ interface BindConnection {
 }
 
 /** Smaller parameters cost less in one piece. */
-const LARGE_BYTES = 1024 * 1024
-const BIND = 'B'
+const LARGE_BYTES = 32 * 1024
+const BIND = 0x42
+const [INT16, INT32] = [2, 4]
 const TEXT = 0
 const BINARY = 1
 const NULL_LENGTH = -1
 
-/** From now on `client` does not copy large binary parameters, and asks for results in the given formats. */
+/** From now on `client` writes its Bind messages here, and asks for results in the given formats. */
 export function replaceBind(client: Client, formats: ResultFormats): void {
   const connection = (client as unknown as { readonly connection: BindConnection }).connection
-  const bindWhole = connection.bind.bind(connection)
   connection.bind = (options) => {
-    const resultFormats = formats.forStatement(options.statement ?? '')
-    const hasLarge = options.values?.some(isLarge) === true
-    if (!hasLarge && resultFormats === undefined) return bindWhole(options)
-    const parts = bindMessage({ ...options, resultFormats })
     const { stream } = connection
+    const resultFormats = formats.forStatement(options.statement ?? '')
+    const parts = bindMessage({ ...options, resultFormats })
     if (!stream.writable) return
     stream.cork()
-    for (const part of hasLarge ? parts : [Buffer.concat(parts)]) stream.write(part)
+    for (const part of parts) stream.write(part)
     stream.uncork()
   }
 }
 
-function isLarge(value: unknown): boolean {
-  return Buffer.isBuffer(value) && value.length >= LARGE_BYTES
-}
-
-/** The message in parts; a binary parameter is a part. */
+/** The message in parts; a large binary parameter is a part. */
 export function bindMessage(options: BindOptions): Buffer[] {
   const { portal = '', statement = '', binary, values = [], valueMapper } = options
   const { resultFormats = [binary === true ? BINARY : TEXT] } = options
-  const parameters = values.map((value) => encode(valueMapper === undefined ? value : valueMapper(value)))
-  const formats = parameters.map((value) => int16(value?.format ?? TEXT))
-  const body = [
-    Buffer.from(`${portal}\0${statement}\0`),
-    int16(parameters.length),
-    ...formats,
-    int16(parameters.length),
-    ...parameters.flatMap((value) =>
-      value === null ? [int32(NULL_LENGTH)] : [int32(value.bytes.length), value.bytes],
-    ),
-    int16(resultFormats.length),
-    ...resultFormats.map(int16),
-  ]
-  const length = body.reduce((sum, part) => sum + part.length, 4)
-  return [Buffer.from(BIND), int32(length), ...body]
+  const parameters = values.map((value) => (valueMapper === undefined ? value : valueMapper(value)) as Parameter)
+  const names = `${portal}\0${statement}\0`
+  const sizes = parameters.map((value) => (isNull(value) ? 0 : Buffer.byteLength(value)))
+  const numbers = INT32 + INT16 * (3 + parameters.length + resultFormats.length) + INT32 * parameters.length
+  const length = numbers + Buffer.byteLength(names) + sum(sizes)
+  const writer = new PartWriter(1 + length - sum(sizes.filter((_, i) => isLarge(parameters[i]))))
+  writer.int8(BIND)
+  writer.int32(length)
+  writer.text(names)
+  writer.int16(parameters.length)
+  for (const value of parameters) writer.int16(Buffer.isBuffer(value) ? BINARY : TEXT)
+  writer.int16(parameters.length)
+  for (const [i, value] of parameters.entries()) {
+    writer.int32(isNull(value) ? NULL_LENGTH : (sizes[i] ?? 0))
+    if (isLarge(value)) writer.part(value)
+    else if (Buffer.isBuffer(value)) writer.octets(value)
+    else if (!isNull(value)) writer.text(value)
+  }
+  writer.int16(resultFormats.length)
+  for (const format of resultFormats) writer.int16(format)
+  return writer.end()
 }
 
-function encode(value: unknown): { readonly format: number; readonly bytes: Buffer } | null {
-  if (value === null || value === undefined) return null
-  if (Buffer.isBuffer(value)) return { format: BINARY, bytes: value }
-  return { format: TEXT, bytes: Buffer.from(value as string) }
+/** As pg maps it. */
+type Parameter = string | Buffer | null | undefined
+
+function isNull(value: Parameter): value is null | undefined {
+  return value === null || value === undefined
 }
 
-function int16(value: number): Buffer {
-  const buffer = Buffer.allocUnsafe(2)
-  buffer.writeUInt16BE(value)
-  return buffer
+function isLarge(value: Parameter): value is Buffer {
+  return Buffer.isBuffer(value) && value.length >= LARGE_BYTES
 }
 
-function int32(value: number): Buffer {
-  const buffer = Buffer.allocUnsafe(4)
-  buffer.writeInt32BE(value)
-  return buffer
+function sum(numbers: readonly number[]): number {
+  let total = 0
+  for (const number of numbers) total += number
+  return total
+}
+
+/** Writes into one buffer, of which it returns the parts between buffers that are not copied. */
+class PartWriter {
+  readonly #buffer: Buffer
+  readonly #parts: Buffer[] = []
+  #from = 0
+  #at = 0
+
+  constructor(size: number) {
+    this.#buffer = Buffer.allocUnsafe(size)
+  }
+
+  int8(value: number): void {
+    this.#at = this.#buffer.writeUInt8(value, this.#at)
+  }
+
+  int16(value: number): void {
+    this.#at = this.#buffer.writeUInt16BE(value, this.#at)
+  }
+
+  int32(value: number): void {
+    this.#at = this.#buffer.writeInt32BE(value, this.#at)
+  }
+
+  text(value: string): void {
+    this.#at += this.#buffer.write(value, this.#at)
+  }
+
+  octets(value: Buffer): void {
+    this.#at += value.copy(this.#buffer, this.#at)
+  }
+
+  part(value: Buffer): void {
+    this.#parts.push(this.#buffer.subarray(this.#from, this.#at), value)
+    this.#from = this.#at
+  }
+
+  end(): Buffer[] {
+    return [...this.#parts, this.#buffer.subarray(this.#from, this.#at)]
+  }
 }

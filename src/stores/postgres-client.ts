@@ -11,7 +11,7 @@
 import { randomUUID } from 'node:crypto'
 import { Socket } from 'node:net'
 import { Client, escapeIdentifier, escapeLiteral, type ClientConfig } from 'pg'
-import { receiveBinaryResults } from './binary-results.ts'
+import { receiveResults, ResultReader } from './binary-results.ts'
 import { replaceBind } from './bind-message.ts'
 import { replaceQueryPromise } from './query-promise.ts'
 import type { ClockSample } from './server-clock.ts'
@@ -29,6 +29,13 @@ export const CONNECTION = {
 export interface PostgresClientConfig extends ClientConfig {
   /** Settings of PostgreSQL for the session. */
   readonly settings?: Readonly<Record<string, string>>
+  /** For COPY TO, which reads the socket itself. */
+  readonly copiesOut?: boolean
+}
+
+/** What the types of pg hide. */
+interface ConnectedClient {
+  readonly connection: { readonly stream: Socket }
 }
 
 export class PostgresClient extends Client {
@@ -40,11 +47,14 @@ export class PostgresClient extends Client {
   #limit: string | undefined
 
   constructor(config: PostgresClientConfig = {}) {
-    const socket = new Socket()
-    super({ ...config, stream: () => socket })
+    const reader = new ResultReader()
+    // TLS and copies read the socket as a stream
+    const open = ({ ssl }: ClientConfig): Socket =>
+      new Socket(ssl === false && config.copiesOut !== true ? { onread: reader.socketOptions } : {})
+    super({ ...config, stream: open as unknown as () => Socket })
     this.#config = config
-    this.#socket = socket
-    replaceBind(this, receiveBinaryResults(this))
+    this.#socket = (this as unknown as ConnectedClient).connection.stream
+    replaceBind(this, receiveResults(this, reader))
     replaceQueryPromise(this)
     // A lost connection rejects its statements. It may report the loss again after its release, when nothing else
     // listens, and an unhandled 'error' event ends the process.
