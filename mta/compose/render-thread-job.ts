@@ -14,7 +14,7 @@ export interface MessageRenderJob extends RenderJob {
   readonly trackingPlan: TrackingPlan | null
 }
 
-export interface RenderedMessage extends Pick<Composed, 'head' | 'needsSmtputf8'> {
+export interface RenderedMessage extends Pick<Composed, 'head' | 'room' | 'needsSmtputf8'> {
   readonly body: Uint8Array
   readonly digest: DkimDigest
 }

@@ -10,8 +10,8 @@ import { type BatchResults, type RenderBatch, encodeProgress } from '#src/templa
 import { trackingEditsOf } from '#src/tracking/tracking-plan.ts'
 import { composeTexts } from '#src/mime/compose.ts'
 import { digestOf } from './digest.ts'
-import { InvalidDraftError, type Draft } from '#src/mime/draft.ts'
-import type { MessageRenderJob, MessageRenderResult } from './render-thread-job.ts'
+import { InvalidDraftError, type Composed, type Draft } from '#src/mime/draft.ts'
+import type { MessageRenderJob, MessageRenderResult, RenderedMessage } from './render-thread-job.ts'
 import { trackDraft } from './tracked-draft.ts'
 
 const progress = workerData as Int32Array
@@ -32,11 +32,15 @@ async function renderMessage(batch: RenderBatch<MessageRenderJob>, index: number
 }
 
 async function composeMessage(draft: Draft, { trackingPlan }: MessageRenderJob): Promise<MessageRenderResult> {
-  const { fields, head, body, needsSmtputf8 } = composeTexts(
-    trackingPlan === null ? draft : trackDraft(draft, trackingEditsOf(trackingPlan)),
-  )
-  // a buffer of its own: a slice of a shared one would transfer all of it
-  return { ok: true, head, body: new Uint8Array(body), needsSmtputf8, digest: await digestOf({ fields, body }) }
+  const composed = composeTexts(trackingPlan === null ? draft : trackDraft(draft, trackingEditsOf(trackingPlan)))
+  const { head, needsSmtputf8 } = composed
+  return { ok: true, head, needsSmtputf8, digest: await digestOf(composed), ...transferable(composed) }
+}
+
+/** A slice of a buffer that others share would transfer all of it. */
+function transferable({ body, room }: Pick<Composed, 'body' | 'room'>): Pick<RenderedMessage, 'body' | 'room'> {
+  const isOwn = body.buffer.byteLength === (room?.octets ?? 0) + body.length
+  return isOwn && room !== undefined ? { body, room } : { body: new Uint8Array(body) }
 }
 
 parentPort?.on('message', (batch: RenderBatch<MessageRenderJob>) => void answer(batch))

@@ -5,6 +5,7 @@
  * relaxed/relaxed, no expiry (no x=): a message that waited a week must still verify.
  */
 import { canonicalField, digestOf, type DkimDigest } from './digest.ts'
+import { joinMessage } from '#src/mime/body-pieces.ts'
 import type { Composed } from '#src/mime/draft.ts'
 import { createDataSigner, type DataSigner } from './data-signer.ts'
 import type { DkimKey } from './key-objects.ts'
@@ -13,7 +14,9 @@ import type { RenderedMessage } from './render-thread-job.ts'
 export type { DkimKey } from './key-objects.ts'
 
 /** A message to sign. One that another thread rendered has its digest already. */
-export type Signable = Pick<Composed, 'head' | 'body' | 'fields'> | Pick<RenderedMessage, 'head' | 'body' | 'digest'>
+export type Signable =
+  | Pick<Composed, 'head' | 'body' | 'room' | 'fields'>
+  | Pick<RenderedMessage, 'head' | 'body' | 'room' | 'digest'>
 
 /** `isUrgent`: see data-signer.ts. */
 type Signer = (message: Signable, keys: readonly DkimKey[], at?: Date, isUrgent?: boolean) => Promise<Buffer>
@@ -53,12 +56,8 @@ export const sign: Signer = (message, keys, at, isUrgent) => signMessage(message
 export const signData: DataSigner = createDataSigner(MAX_CACHED_KEYS)
 const signMessage = createMessageSigner(signData)
 
-export function assemble(signatures: string, { head, body }: Pick<Signable, 'head' | 'body'>): Buffer {
-  const top = signatures + head
-  const bytes = Buffer.allocUnsafe(top.length + body.length)
-  bytes.write(top, 0, 'latin1')
-  bytes.set(body, top.length)
-  return bytes
+export function assemble(signatures: string, message: Pick<Signable, 'head' | 'body' | 'room'>): Buffer {
+  return joinMessage(signatures + message.head, message)
 }
 
 /** The field up to and including `b=`, which must come last (§3.7: hashed with an empty b=). */

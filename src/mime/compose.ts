@@ -6,6 +6,7 @@
 import { isUtf8 } from 'node:buffer'
 import { parseMailbox, splitMailboxes } from '#src/mail/address.ts'
 import type { Mailbox } from '#src/mail/address.ts'
+import { joinPieces, joinReady } from './body-pieces.ts'
 import { InvalidDraftError } from './draft.ts'
 import type { Composed, Draft } from './draft.ts'
 import { cleanText, encodeText, formatMailbox, formatMailboxes, makeField } from './field.ts'
@@ -51,15 +52,17 @@ export async function compose(draft: Draft): Promise<Composed> {
   if (draft.raw !== null) return passThrough(draft.raw)
   if (draft.attachments.length === 0) return composeTexts(draft)
   const header = writeHeader(draft)
-  const { fields, body } = await buildContent(bodyTextsOf(draft), draft.attachments, hexOf(draft))
-  return composedOf([...header, ...fields], body)
+  const { fields, pieces } = buildContent(bodyTextsOf(draft), draft.attachments, hexOf(draft))
+  const described = describe([...header, ...fields])
+  return { ...described, ...(await joinPieces(pieces, described.head.length)) }
 }
 
 /** Composes a draft of texts only. @throws InvalidDraftError */
 export function composeTexts(draft: Draft): Composed {
   const header = writeHeader(draft)
-  const { fields, body } = writeContent(bodyTextsOf(draft), hexOf(draft))
-  return composedOf([...header, ...fields], body)
+  const { fields, pieces } = writeContent(bodyTextsOf(draft), hexOf(draft))
+  const described = describe([...header, ...fields])
+  return { ...described, ...joinReady(pieces, described.head.length) }
 }
 
 /** All fields except those that describe the body (Content-*). @throws InvalidDraftError */
@@ -120,10 +123,10 @@ function hexOf(draft: Draft): string {
   return hex
 }
 
-function composedOf(fields: readonly HeaderField[], body: Buffer): Composed {
+function describe(fields: readonly HeaderField[]): Omit<Composed, 'body' | 'room'> {
   let head = ''
   for (const field of fields) head += field.line
-  return { fields, head: `${head}\r\n`, body, needsSmtputf8: holdsUtf8(head) }
+  return { fields, head: `${head}\r\n`, needsSmtputf8: holdsUtf8(head) }
 }
 
 function passThrough(raw: Buffer): Composed {

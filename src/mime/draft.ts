@@ -6,6 +6,7 @@
  * InvalidDraftError, which fails this one message and names the invalid field.
  */
 import type { Mailbox } from '#src/mail/address.ts'
+import type { Room } from './body-pieces.ts'
 import type { HeaderField } from '#src/mail/split-message.ts'
 
 export interface DraftAttachment {
@@ -43,6 +44,8 @@ export interface Composed {
   /** The header and the empty line that ends it, one character per octet. */
   readonly head: string
   readonly body: Buffer
+  /** For the rest of the message, before the body. Absent: there is none. */
+  readonly room?: Room
   /** The header has UTF-8 that cannot be encoded (an address): only a server with SMTPUTF8 accepts it (RFC 6531). */
   readonly needsSmtputf8: boolean
 }

@@ -1,31 +1,15 @@
 /**
  * The body of a message with attachments: mixed, alternative and related parts, files in base64, names as
- * `content-disposition.ts` writes them. Its size is calculated first, so that each octet is written once into one
- * buffer; a large file is encoded in slices, between which the event loop runs. `compose.ts` writes the header. A test
+ * `content-disposition.ts` writes them. `body-pieces.ts` joins its pieces, and `compose.ts` writes the header. A test
  * compares the meaning with nodemailer's composer.
  */
 import { isUtf8 } from 'node:buffer'
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { HeaderField } from '#src/mail/split-message.ts'
-import { base64Length, writeBase64 } from './base64-lines.ts'
+import type { Part } from './body-pieces.ts'
 import { dispositionOf, type DispositionType } from './content-disposition.ts'
 import type { DraftAttachment } from './draft.ts'
 import { encodeWords, isPlain, makeField } from './field.ts'
 import { boundaryRoot, makeTextPart, type BodyTexts } from './mime-writer.ts'
 import { loadOctets } from './octets.ts'
-
-interface MimeTree {
-  readonly fields: readonly HeaderField[]
-  readonly body: Buffer
-}
-
-/** Octets as they are, also as a text with one character per octet, or a file, which goes in base64. */
-type Piece = string | Buffer | { readonly file: Buffer }
-
-interface Part {
-  readonly fields: readonly HeaderField[]
-  readonly pieces: readonly Piece[]
-}
 
 interface File extends DraftAttachment {
   /** It is sent as it is, and not in base64. */
@@ -38,8 +22,6 @@ const MESSAGE_TYPE = /^message\//i
 const UNKNOWN_TYPE = 'application/octet-stream'
 const TOKEN = /^[\w!#$&^.+-]+$/
 const MAX_LINE = 998
-/** Octets of a file that are encoded at once, in about 2 ms: a multiple of what one line holds. */
-const SLICE = 57 * 16_384
 const CONTROLS = /\p{Cc}/gu
 /** The longest name that goes unencoded into the Content-Type. */
 const MAX_NAME = 200
@@ -57,11 +39,7 @@ const EXTENSIONS: ReadonlyMap<string, string> = new Map([
 ])
 
 /** Builds the body. `hex` is the message's id, of which the boundaries are made. */
-export async function buildContent(
-  texts: BodyTexts,
-  files: readonly DraftAttachment[],
-  hex: string,
-): Promise<MimeTree> {
+export function buildContent(texts: BodyTexts, files: readonly DraftAttachment[], hex: string): Part {
   const safeFiles = files.map((file, i): File => ({ ...file, filename: nameOf(file, i), ...safeContent(file) }))
   const [related, mixed] = [[] as Part[], [] as Part[]]
   for (const file of safeFiles) {
@@ -82,15 +60,13 @@ export async function buildContent(
   const content =
     textPart.length + html.length > 1 ? [makeMultipart('alternative', [...textPart, ...html])] : [...textPart, ...html]
   const [only] = content
-  const { fields, pieces } =
-    mixed.length === 0 && only !== undefined ? only : makeMultipart('mixed', [...content, ...mixed])
-  return { fields, body: await join(pieces) }
+  return mixed.length === 0 && only !== undefined ? only : makeMultipart('mixed', [...content, ...mixed])
 }
 
 function textPartOf(type: 'text/plain' | 'text/html', text: string): Part[] {
   if (text === '') return []
-  const { fields, body } = makeTextPart(type, text)
-  return [{ fields, pieces: [body] }]
+  const { fields, octets } = makeTextPart(type, text)
+  return [{ fields, pieces: [Buffer.from(octets)] }]
 }
 
 function makeFilePart(file: File, contentId: string, type: DispositionType): Part {
@@ -151,34 +127,6 @@ function createMultiparts(root: string): (subtype: string, parts: readonly Part[
     ])
     return { fields: [{ name: 'content-type', line }], pieces: [...pieces, `--${boundary}--\r\n`] }
   }
-}
-
-async function join(pieces: readonly Piece[]): Promise<Buffer> {
-  const out = Buffer.allocUnsafe(pieces.reduce((length, piece) => length + lengthOf(piece), 0))
-  let at = 0
-  for (const piece of pieces) {
-    if (typeof piece === 'string') at += out.write(piece, at, 'latin1')
-    else if (Buffer.isBuffer(piece)) at += piece.copy(out, at)
-    else at = await writeFile(piece.file, out, at)
-  }
-  return out
-}
-
-function lengthOf(piece: Piece): number {
-  return typeof piece === 'string' || Buffer.isBuffer(piece) ? piece.length : base64Length(piece.file)
-}
-
-/** @returns where it ends */
-async function writeFile(file: Buffer, out: Buffer, at: number): Promise<number> {
-  let end = at
-  for (let from = 0; from < file.length; from += SLICE) {
-    if (from > 0) {
-      await nextTurn()
-      end += out.write('\r\n', end, 'latin1')
-    }
-    end = writeBase64(file.subarray(from, from + SLICE), out, end)
-  }
-  return end
 }
 
 /**

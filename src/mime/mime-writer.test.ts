@@ -2,6 +2,7 @@ import { assert } from 'chai'
 import { HEX } from './compose.test-data.ts'
 import type { HeaderField } from '#src/mail/split-message.ts'
 import { makeField } from './field.ts'
+import { joinReady } from './body-pieces.ts'
 import { writeContent } from './mime-writer.ts'
 
 describe('text parts', () => {
@@ -21,7 +22,7 @@ describe('text parts', () => {
     it(`${what}: ${encoding}`, () => {
       const part = writeContent({ text, html: '' }, HEX)
       assert.strictEqual(part.fields[1]?.line, `Content-Transfer-Encoding: ${encoding}\r\n`)
-      const body = part.body.toString('latin1')
+      const body = joinReady(part.pieces, 0).body.toString('latin1')
       assert.match(body, /^[\t\r\n\f -~]*$/)
       if (encoding === 'base64') assert.strictEqual(Buffer.from(body, 'base64').toString(), text)
     })

@@ -187,3 +187,16 @@ describe('quoted-printable', () => {
     )
   })
 })
+
+describe('base64 of octets', () => {
+  it('is that of Node in lines, also of the result of another pass', () =>
+    fc.assert(
+      fc.property(text, (value) => {
+        const lines = Buffer.from(loadOctets(value).lines())
+        const expected = (lines.toString('base64').match(/.{1,76}/g) ?? []).join('\r\n')
+        assert.strictEqual(loadOctets(lines).base64().toString('latin1'), expected)
+        assert.strictEqual(loadOctets(loadOctets(value).lines()).base64().toString('latin1'), expected)
+      }),
+      RUNS,
+    ))
+})

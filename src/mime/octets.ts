@@ -17,6 +17,7 @@ interface Passes {
   copyLines(from: number, to: number, out: number): number
   quote(from: number, to: number, out: number): number
   relax(from: number, to: number, out: number): number
+  encode(from: number, to: number, out: number): number
 }
 
 /** What decides about the transfer encoding of a text. */
@@ -89,13 +90,21 @@ class LoadedOctets {
     return this.#memory.subarray(this.#out, this.#passes.quote(0, this.#length, this.#out))
   }
 
+  /** In base64 (RFC 2045 §6.8), with a CRLF between two lines of 76 characters and none at the end. */
+  base64(): Buffer {
+    return this.#memory.subarray(this.#out, this.#passes.encode(0, this.#length, this.#out))
+  }
+
   /** Relaxed (RFC 6376 §3.4.4), but with the empty lines at the end. The last line may lack its end. */
   relaxed(): Buffer {
     return this.#memory.subarray(this.#out, this.#passes.relax(0, this.#length, this.#out))
   }
 }
 
-/** Loads a text, as UTF-8, or octets. What was loaded before and its results are no longer valid. */
+/**
+ * Loads a text, as UTF-8, or octets, also the result of a pass. What was loaded before and its results are no longer
+ * valid.
+ */
 export function loadOctets(text: string | Buffer): LoadedOctets {
   const length = typeof text === 'string' && text.length * 3 > MAX_SHARED ? Buffer.byteLength(text) : text.length
   if (length > MAX_SHARED) return new LoadedOctets(length).load(text)

@@ -232,6 +232,62 @@
       (br $blocks)))
     (local.get $out))
 
+  ;; Base64 (RFC 2045, 6.8): 57 octets give a line of 76 characters, and a CRLF stands between two lines. At most twice
+  ;; the input, and 4.
+  (func (export "encode") (param $at i32) (param $to i32) (param $out i32) (result i32)
+    (local $end i32) (local $letters i32) (local $count i32)
+    ;; octets after the input count as 0
+    (v128.store (local.get $to) (i8x16.splat (i32.const 0)))
+    (block $done (loop $lines
+      (br_if $done (i32.ge_u (local.get $at) (local.get $to)))
+      (local.set $end (i32.add (local.get $at) (i32.const 57)))
+      (local.set $end (select (local.get $end) (local.get $to) (i32.lt_u (local.get $end) (local.get $to))))
+      (local.set $count (i32.sub (local.get $end) (local.get $at)))
+      (local.set $letters (local.get $out))
+      (loop $blocks
+        (v128.store (local.get $letters) (call $letters (v128.load (local.get $at))))
+        (local.set $letters (i32.add (local.get $letters) (i32.const 16)))
+        (local.set $at (i32.add (local.get $at) (i32.const 12)))
+        (br_if $blocks (i32.lt_u (local.get $at) (local.get $end))))
+      (local.set $at (local.get $end))
+      ;; 4 for each group of 3
+      (local.set $out (i32.add (local.get $out) (i32.shl
+        (i32.div_u (i32.add (local.get $count) (i32.const 2)) (i32.const 3)) (i32.const 2))))
+      (br_if $done (i32.eq (local.get $at) (local.get $to)))
+      (i32.store16 (local.get $out) (i32.const 0x0a0d)) ;; CRLF
+      (local.set $out (i32.add (local.get $out) (i32.const 2)))
+      (br $lines)))
+    ;; "=" for each octet that the last group lacks
+    (local.set $count (i32.rem_u (local.get $count) (i32.const 3)))
+    (if (i32.ne (local.get $count) (i32.const 0)) (then
+      (i32.store8 (i32.sub (local.get $out) (i32.const 1)) (i32.const 61))
+      (if (i32.eq (local.get $count) (i32.const 1)) (then
+        (i32.store8 (i32.sub (local.get $out) (i32.const 2)) (i32.const 61))))))
+    (local.get $out))
+
+  ;; The 16 letters of 12 octets.
+  (func $letters (param $octets v128) (result v128)
+    (local $groups v128) (local $values v128) (local $ranges v128)
+    ;; each group of 3 octets in the lower 24 bits of a lane, the first octet highest
+    (local.set $groups (i8x16.swizzle (local.get $octets)
+      (v128.const i8x16 2 1 0 -1 5 4 3 -1 8 7 6 -1 11 10 9 -1)))
+    ;; their four values of 6 bits, the first in the lowest octet
+    (local.set $values (v128.or
+      (v128.or
+        (v128.and (i32x4.shr_u (local.get $groups) (i32.const 18)) (i32x4.splat (i32.const 0x3f)))
+        (v128.and (i32x4.shr_u (local.get $groups) (i32.const 4)) (i32x4.splat (i32.const 0x3f00))))
+      (v128.or
+        (v128.and (i32x4.shl (local.get $groups) (i32.const 10)) (i32x4.splat (i32.const 0x3f0000)))
+        (v128.and (i32x4.shl (local.get $groups) (i32.const 24)) (i32x4.splat (i32.const 0x3f000000))))))
+    ;; 13: A to Z, 0: a to z, 1 to 10: a digit, 11: +, 12: /
+    (local.set $ranges (v128.or
+      (i8x16.sub_sat_u (local.get $values) (i8x16.splat (i32.const 51)))
+      (v128.and (i8x16.lt_u (local.get $values) (i8x16.splat (i32.const 26))) (i8x16.splat (i32.const 13)))))
+    ;; what a letter is more than its value
+    (i8x16.add (local.get $values) (i8x16.swizzle
+      (v128.const i8x16 71 -4 -4 -4 -4 -4 -4 -4 -4 -4 -4 -19 -16 65 0 0)
+      (local.get $ranges))))
+
   ;; A hexadecimal digit in upper case.
   (func $digit (param $value i32) (result i32)
     (i32.add (local.get $value) (select (i32.const 55) (i32.const 48) (i32.gt_u (local.get $value) (i32.const 9)))))
