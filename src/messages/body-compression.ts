@@ -9,12 +9,12 @@
  * New bodies are compressed once all processes can read compressed ones: since the contract migration 062, no process
  * before 0.2.0 gets a lease. Until then, or if PostgreSQL does not answer, they are stored as they are.
  */
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { Context } from '#src/context.ts'
 import { prepared } from '#src/stores/db.ts'
 import { sql } from '#src/stores/sql.ts'
 import { BODIES_ARE_APART, BODY_STORAGE } from './bodies.ts'
 import type { BodyText, Submission } from './submission.ts'
+import { compressFrame, createFrameReader } from './zstd-contexts.ts'
 
 export interface StoredBody {
   readonly html: string | null
@@ -32,15 +32,6 @@ const MAX_RATIO = 0.8
 
 const NULL_LENGTH = 0xffff_ffff
 const LENGTHS = 12
-const FRAME = {
-  [constants.ZSTD_c_compressionLevel]: 1,
-  [constants.ZSTD_c_checksumFlag]: 1,
-}
-/**
- * The result is allocated in chunks; those of 16 KB, which Node allocates by default, let the process grow by 50 MB.
- * HTML becomes four to eight times smaller.
- */
-const MIN_CHUNK = 4096
 
 /** Whether compression may gain something. Scheduled mail may still be changed, by column. */
 export function isCompressible({ html, text, smtp, scheduledAt }: Submission): boolean {
@@ -67,8 +58,7 @@ export function compressBody({ html, text, raw }: Readonly<Record<'html' | 'text
     if (part !== null) end += length
   }
   const octets = scratch.subarray(0, end)
-  const chunkSize = Math.max(MIN_CHUNK, octets.length >> 2)
-  const compressed = zstdCompressSync(octets, { params: FRAME, chunkSize })
+  const compressed = compressFrame(octets)
   return compressed.length <= octets.length * MAX_RATIO ? compressed : null
 }
 
@@ -82,7 +72,7 @@ function copyInto(target: Buffer, part: BodyText, at: number): number {
 
 /** Null: the octets are damaged. */
 export function decompressBody(compressed: Buffer): StoredBody | null {
-  const octets = decompressFrame(compressed)
+  const octets = readFrame(compressed)
   if (octets === null || octets.length < LENGTHS) return null
   const lengths = [0, 4, 8].map((at) => octets.readUInt32LE(at))
   let start = LENGTHS
@@ -95,14 +85,7 @@ export function decompressBody(compressed: Buffer): StoredBody | null {
   return { html: html?.toString() ?? null, text: text?.toString() ?? null, raw }
 }
 
-function decompressFrame(compressed: Buffer): Buffer | null {
-  try {
-    const chunkSize = Math.min(MAX_OCTETS, Math.max(MIN_CHUNK, compressed.length << 3))
-    return zstdDecompressSync(compressed, { chunkSize, maxOutputLength: MAX_OCTETS })
-  } catch {
-    return null
-  }
-}
+const readFrame = createFrameReader(MAX_OCTETS)
 
 /** The columns of a body as they are read. */
 export interface BodyRow extends StoredBody {
