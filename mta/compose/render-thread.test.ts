@@ -100,6 +100,16 @@ describe('message renderer', () => {
       { numRuns: 60 },
     ))
 
+  it('returns a large body in its buffer, with room for the signatures', async () => {
+    const source = sourceOf(`<p>{{name}}</p>${'<p>A newsletter of several words.</p>\n'.repeat(3000)}`)
+    const job = { params: JSON.stringify({ name: 'Ü' }), frame: FRAME, trackingPlan: null }
+    const message = await renderer.render(source, job)
+    assert.ok(message.ok)
+    const signed = await sign(message, KEYS, AT)
+    assert.strictEqual(signed.buffer, message.body.buffer)
+    assert.ok(signed.equals(await writeHere(source, { name: 'Ü' }, null)))
+  })
+
   it('renders text-only messages and messages without any ASCII', async () => {
     for (const source of [sourceOf(null, 'Hallo {{name}}'), sourceOf(`<p>${'漢'.repeat(5000)}</p>`)])
       assert.deepEqual(await write(source, { name: 'Ä' }, PLAN), await writeHere(source, { name: 'Ä' }, PLAN))

@@ -18,7 +18,7 @@ export interface Part<P extends Piece = Piece> {
   readonly pieces: readonly P[]
 }
 
-/** How many octets before a body, in its ArrayBuffer, nobody uses. Whoever writes there sets it to 0. */
+/** The number of unused octets before a body, in its ArrayBuffer: 0 once a message was written there. */
 export interface Room {
   octets: number
 }

@@ -39,6 +39,15 @@ describe('large parameters', () => {
     )
   })
 
+  it('are parts themselves, from 32 KB on', () => {
+    const [small, large] = [Buffer.alloc(32_767), Buffer.alloc(32_768)]
+    const parts = bindMessage({ values: [large, small, 'text', large] })
+    assert.deepEqual(
+      parts.map((part) => part === large),
+      [false, true, false, true, false],
+    )
+  })
+
   describe('in PostgreSQL', () => {
     let database: TestDatabase
     let client: PostgresClient
