@@ -2,6 +2,7 @@ import { assert } from 'chai'
 import fc from 'fast-check'
 import { createContext, type TestContext } from '#test/support/context.ts'
 import { binaryColumnsOf, defineInput, type BinaryColumn, type ColumnType } from './binary-columns.ts'
+import type { SplitParameter } from './split-parameter.ts'
 
 interface Row {
   readonly text: string | null
@@ -29,6 +30,10 @@ const COLUMNS: readonly BinaryColumn<Row>[] = [
 const TYPES = COLUMNS.map(([type]) => type)
 
 const word = fc.string({ unit: 'binary' }).map((text) => text.replaceAll('\0', '').toWellFormed())
+/** Around the length from which a value is not copied. */
+const largeOctets = fc
+  .record({ length: fc.integer({ min: 32_766, max: 32_770 }), octet: fc.nat(255) })
+  .map(({ length, octet }) => Buffer.alloc(length, octet))
 const VALUES: Readonly<Record<ColumnType, fc.Arbitrary<unknown>>> = {
   text: fc.option(word),
   jsonb: fc.option(
@@ -44,8 +49,14 @@ const VALUES: Readonly<Record<ColumnType, fc.Arbitrary<unknown>>> = {
   integer: fc.option(fc.maxSafeInteger().map((number) => number | 0)),
   bigint: fc.option(fc.maxSafeInteger()),
   timestamptz: fc.option(fc.date({ min: new Date('0100-01-01'), max: new Date('9999-12-31'), noInvalidDate: true })),
-  bytea: fc.option(fc.uint8Array().map((bytes) => Buffer.from(bytes))),
+  bytea: fc.option(
+    fc.oneof(
+      fc.uint8Array().map((bytes) => Buffer.from(bytes)),
+      largeOctets,
+    ),
+  ),
 }
+const NOTHING = Buffer.alloc(0)
 const rows = fc.array(fc.record(VALUES) as fc.Arbitrary<Row>, { maxLength: 20 })
 
 describe('binary columns', () => {
@@ -72,6 +83,38 @@ describe('binary columns', () => {
     )
   })
 
+  it('large values are not copied, however they are mixed with others', async () => {
+    const [one, two, text] = [Buffer.alloc(32_768, 1), Buffer.alloc(100_000, 2), Buffer.from('żó'.repeat(20_000))]
+    const [octets, texts] = [
+      [one, two, null, Buffer.from('small'), one],
+      ['short', text, null, text, null],
+    ]
+    const parameters = binaryColumnsOf(
+      octets.map((value, i) => ({ octets: value, text: texts[i] ?? null })),
+      [
+        ['bytea', (row) => row.octets],
+        ['text', (row) => row.text],
+      ],
+    )
+    const partsOf = (i: number): readonly Buffer[] => (parameters[i] as SplitParameter).parts
+    assert.deepEqual(
+      [one, two, one, text, text].map((value, i) => partsOf(i < 3 ? 0 : 1).includes(value)),
+      [true, true, true, true, true],
+    )
+    const { rows: stored } = await ctx.db.query<{ octets: Buffer | null; text: string | null }>(
+      'SELECT * FROM unnest($1::bytea[], $2::text[]) AS i (octets, text)',
+      parameters,
+    )
+    assert.isTrue(
+      stored.every((row, i) => {
+        const [given, expected = null] = [octets[i] ?? null, texts[i]]
+        return (
+          (given?.equals(row.octets ?? NOTHING) ?? row.octets === null) && row.text === (expected?.toString() ?? null)
+        )
+      }),
+    )
+    assert.lengthOf(stored, octets.length)
+  })
   it('a text given as bytes is stored as the same text', async () => {
     const {
       rows: [row],

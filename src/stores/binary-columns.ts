@@ -5,6 +5,8 @@
  * PostgreSQL rejects it. Types are not checked at run time: a value of the wrong type is a bug of the caller.
  * `defineInput` also writes the parameters of the statement.
  */
+import { isLarge, SplitParameter } from './split-parameter.ts'
+
 type ColumnValue = string | Buffer | number | boolean | Date | null
 
 /**
@@ -27,6 +29,8 @@ export type ColumnType =
 /** The binary encoding of a type. */
 interface Codec {
   readonly oid: number
+  /** A value given as bytes is written as it is. */
+  readonly isVerbatim?: boolean
   sizeOf(value: ColumnValue): number
   /** Writes at offset `at` and returns the number of bytes. */
   write(buffer: Buffer, value: ColumnValue, at: number): number
@@ -34,6 +38,7 @@ interface Codec {
 
 const TEXT: Codec = {
   oid: 25,
+  isVerbatim: true,
   sizeOf: (value) => Buffer.byteLength(value as string | Buffer),
   write: (buffer, value, at) => (Buffer.isBuffer(value) ? value.copy(buffer, at) : buffer.write(value as string, at)),
 }
@@ -53,13 +58,17 @@ const CODECS: Readonly<Record<ColumnType, Codec>> = {
   timestamptz: { oid: 1184, sizeOf: () => 8, write: (buffer, value, at) => writeTime(buffer, value as Date, at) },
   bytea: {
     oid: 17,
+    isVerbatim: true,
     sizeOf: (value) => (value as Buffer).length,
     write: (buffer, value, at) => (value as Buffer).copy(buffer, at),
   },
 }
 
+/** A parameter with large values is not copied together. */
+export type ColumnParameter = Buffer | SplitParameter
+
 /** Returns one parameter for each column. */
-export function binaryColumnsOf<T>(rows: readonly T[], columns: readonly BinaryColumn<T>[]): Buffer[] {
+export function binaryColumnsOf<T>(rows: readonly T[], columns: readonly BinaryColumn<T>[]): ColumnParameter[] {
   return columns.map(([type, pick]) => encodeArray(CODECS[type], rows.map(pick)))
 }
 
@@ -69,9 +78,11 @@ const HEAD_BYTES = 20
 const LENGTH_BYTES = 4
 const NULL_LENGTH = -1
 
-function encodeArray(codec: Codec, values: readonly ColumnValue[]): Buffer {
+function encodeArray(codec: Codec, values: readonly ColumnValue[]): ColumnParameter {
+  const isApart = (value: ColumnValue): value is Buffer =>
+    codec.isVerbatim === true && Buffer.isBuffer(value) && isLarge(value)
   let bytes = HEAD_BYTES
-  for (const value of values) bytes += LENGTH_BYTES + (value === null ? 0 : codec.sizeOf(value))
+  for (const value of values) bytes += LENGTH_BYTES + (value === null || isApart(value) ? 0 : codec.sizeOf(value))
   const buffer = Buffer.allocUnsafe(bytes)
   buffer.writeInt32BE(values.length === 0 ? 0 : 1, 0)
   buffer.writeInt32BE(1, 4)
@@ -79,13 +90,21 @@ function encodeArray(codec: Codec, values: readonly ColumnValue[]): Buffer {
   if (values.length === 0) return buffer.subarray(0, EMPTY_BYTES)
   buffer.writeInt32BE(values.length, 12)
   buffer.writeInt32BE(1, 16)
+  const parts: Buffer[] = []
+  let from = 0
   let at = HEAD_BYTES
   for (const value of values) {
+    if (isApart(value)) {
+      at = buffer.writeInt32BE(value.length, at)
+      parts.push(buffer.subarray(from, at), value)
+      from = at
+      continue
+    }
     const length = value === null ? 0 : codec.write(buffer, value, at + LENGTH_BYTES)
     buffer.writeInt32BE(value === null ? NULL_LENGTH : length, at)
     at += LENGTH_BYTES + length
   }
-  return buffer
+  return parts.length === 0 ? buffer : new SplitParameter([...parts, buffer.subarray(from)])
 }
 
 /** The binary format of jsonb is a version byte, 1, and the text. */
@@ -133,7 +152,7 @@ export interface StatementInput<T, Name extends string> extends InputRows {
   /** The number of the first parameter after these. */
   readonly nextParameter: number
   /** The parameters in the order of the statement. */
-  parametersOf(rows: readonly T[]): Buffer[]
+  parametersOf(rows: readonly T[]): ColumnParameter[]
 }
 
 /**

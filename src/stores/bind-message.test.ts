@@ -7,6 +7,7 @@ import { Connection } from 'pg'
 import { createDatabase, type TestDatabase } from '#test/support/stores.ts'
 import { bindMessage } from './bind-message.ts'
 import { PostgresClient } from './postgres-client.ts'
+import { SplitParameter } from './split-parameter.ts'
 
 /** The octets that pg sends. */
 function bindOfPg(options: object): unknown {
@@ -46,6 +47,18 @@ describe('large parameters', () => {
       parts.map((part) => part === large),
       [false, true, false, true, false],
     )
+  })
+
+  it('so are the large values in a parameter', () => {
+    const [small, large] = [Buffer.from('small'), Buffer.alloc(32_768)]
+    for (const parts of [[large], [small, large], [small, large, large, small], [large, small], [small]]) {
+      const message = bindMessage({ values: [1, new SplitParameter(parts), 'text'], valueMapper: String })
+      assert.deepEqual(
+        message.filter((part) => part === large),
+        parts.filter((part) => part === large),
+      )
+      assert.deepEqual(Buffer.concat(message), bindOfPg({ values: ['1', Buffer.concat(parts), 'text'] }))
+    }
   })
 
   describe('in PostgreSQL', () => {

@@ -10,6 +10,7 @@
  */
 import type { Client } from 'pg'
 import type { ResultFormats } from './binary-results.ts'
+import { isLarge, SplitParameter } from './split-parameter.ts'
 
 interface BindOptions {
   readonly portal?: string
@@ -28,8 +29,6 @@ interface BindConnection {
   readonly stream: { readonly writable: boolean; write(bytes: Buffer): boolean; cork(): void; uncork(): void }
 }
 
-/** Smaller parameters cost less in one piece. */
-const LARGE_BYTES = 32 * 1024
 const BIND = 0x42
 const [INT16, INT32] = [2, 4]
 const TEXT = 0
@@ -50,26 +49,25 @@ export function replaceBind(client: Client, formats: ResultFormats): void {
   }
 }
 
-/** The message in parts; a large binary parameter is a part. */
+/** The message in parts; a large binary parameter is a part, or what is large in it. */
 export function bindMessage(options: BindOptions): Buffer[] {
   const { portal = '', statement = '', binary, values = [], valueMapper } = options
   const { resultFormats = [binary === true ? BINARY : TEXT] } = options
-  const parameters = values.map((value) => (valueMapper === undefined ? value : valueMapper(value)) as Parameter)
+  const parameters = values.map((value) => parameterOf(value, valueMapper))
   const names = `${portal}\0${statement}\0`
-  const sizes = parameters.map((value) => (isNull(value) ? 0 : Buffer.byteLength(value)))
+  const sizes = parameters.map(sizeOf)
   const numbers = INT32 + INT16 * (3 + parameters.length + resultFormats.length) + INT32 * parameters.length
   const length = numbers + Buffer.byteLength(names) + sum(sizes)
-  const writer = new PartWriter(1 + length - sum(sizes.filter((_, i) => isLarge(parameters[i]))))
+  const writer = new PartWriter(1 + length - sum(parameters.map(sizeOfLarge)))
   writer.int8(BIND)
   writer.int32(length)
   writer.text(names)
   writer.int16(parameters.length)
-  for (const value of parameters) writer.int16(Buffer.isBuffer(value) ? BINARY : TEXT)
+  for (const value of parameters) writer.int16(isBinary(value) ? BINARY : TEXT)
   writer.int16(parameters.length)
   for (const [i, value] of parameters.entries()) {
     writer.int32(isNull(value) ? NULL_LENGTH : (sizes[i] ?? 0))
-    if (isLarge(value)) writer.part(value)
-    else if (Buffer.isBuffer(value)) writer.octets(value)
+    if (isBinary(value)) for (const part of partsOf(value)) writer.octets(part)
     else if (!isNull(value)) writer.text(value)
   }
   writer.int16(resultFormats.length)
@@ -78,14 +76,33 @@ export function bindMessage(options: BindOptions): Buffer[] {
 }
 
 /** As pg maps it. */
-type Parameter = string | Buffer | null | undefined
+type Parameter = string | Buffer | SplitParameter | null | undefined
+
+function parameterOf(value: unknown, valueMapper: BindOptions['valueMapper']): Parameter {
+  if (valueMapper === undefined || value instanceof SplitParameter) return value as Parameter
+  return valueMapper(value) as Parameter
+}
 
 function isNull(value: Parameter): value is null | undefined {
   return value === null || value === undefined
 }
 
-function isLarge(value: Parameter): value is Buffer {
-  return Buffer.isBuffer(value) && value.length >= LARGE_BYTES
+function isBinary(value: Parameter): value is Buffer | SplitParameter {
+  return Buffer.isBuffer(value) || value instanceof SplitParameter
+}
+
+function partsOf(value: Buffer | SplitParameter): readonly Buffer[] {
+  return Buffer.isBuffer(value) ? [value] : value.parts
+}
+
+function sizeOf(value: Parameter): number {
+  if (isNull(value)) return 0
+  return isBinary(value) ? value.length : Buffer.byteLength(value)
+}
+
+/** The octets that are written by themselves. */
+function sizeOfLarge(value: Parameter): number {
+  return isBinary(value) ? sum(partsOf(value).map((part) => (isLarge(part) ? part.length : 0))) : 0
 }
 
 function sum(numbers: readonly number[]): number {
@@ -122,10 +139,11 @@ class PartWriter {
   }
 
   octets(value: Buffer): void {
-    this.#at += value.copy(this.#buffer, this.#at)
+    if (isLarge(value)) this.#part(value)
+    else this.#at += value.copy(this.#buffer, this.#at)
   }
 
-  part(value: Buffer): void {
+  #part(value: Buffer): void {
     this.#parts.push(this.#buffer.subarray(this.#from, this.#at), value)
     this.#from = this.#at
   }
