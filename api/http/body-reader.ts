@@ -2,21 +2,20 @@
  * Collects the bytes of a body, after a check of its media type and size. Every problem is returned as a refusal. For
  * CSV and TLS reports only the headers are checked; the handler reads the stream.
  *
- * koa-body collects the bytes. Its text mode without an encoding returns them unchanged, so invalid UTF-8 can be
- * refused and is not replaced by U+FFFD. It never sees the Content-Encoding: a broken compressed stream can end the
- * process outside of its error handling, so `gzip.ts` decompresses what it has collected. Large bodies share a memory
- * budget (`body-budget.ts`), counted as decompressed; beyond it a request gets 503 with Retry-After. A client may
- * disconnect at any time, also before its body is read.
+ * The bytes are collected unchanged (`body-collector.ts`), so invalid UTF-8 can be refused and is not replaced by
+ * U+FFFD; then `gzip.ts` decompresses them. Large bodies share a memory budget (`body-budget.ts`), counted as
+ * decompressed; beyond it a request gets 503 with Retry-After. A client may disconnect at any time, also before its
+ * body is read.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import type Koa from 'koa'
-import { HttpMethodEnum, koaBody } from 'koa-body'
 import type { Config } from '#config/load.ts'
 import { invalid, refuse, type Refusal } from '#src/platform/errors.ts'
 import { maxOctets } from '#src/submission/message-octets.ts'
 import { gunzipBytes, gunzipStream, type GunzipProblem } from './gzip.ts'
 import { createBodyBudget, type BodyMemory } from './body-budget.ts'
+import { collectBody } from './body-collector.ts'
 import type { BodyKind } from './route.ts'
 
 export type BodyResult = CollectedBody | { readonly ok: false; readonly refusal: Refusal }
@@ -72,7 +71,6 @@ type BodyConfig = Pick<Config, 'maxMessageBytes' | 'maxImportBytes'>
 
 export function createBodyReader(config: BodyConfig, budget = createBodyBudget(budgetBytes(config))): BodyReader {
   const limits = limitsOf(config)
-  const collectors = new Map([...Object.values(limits), SMALL_BYTES].map((limit) => [limit, collectorOf(limit)]))
 
   return async (koa, { kinds, isUnauthenticated: isFromAnybody }) => {
     const { req } = koa
@@ -87,7 +85,7 @@ export function createBodyReader(config: BodyConfig, budget = createBodyBudget(b
     const hasRoom = length > LARGE_BYTES ? memory.reserve(length) : budget.hasRoom(length)
     if (!hasRoom) return { ok: false, refusal: refusalWithoutRoom(memory) }
     if (req.headers['transfer-encoding'] !== undefined) reserveWhileReading(req, memory)
-    const collected = await readBody(koa, collectors.get(accepted.limit) ?? collectorOf(accepted.limit), accepted)
+    const collected = await readBody(koa, accepted)
     const bytes =
       collected.ok && accepted.isCompressed ? await decompress(collected.bytes, accepted, memory) : collected
     if (!bytes.ok) return bytes
@@ -146,28 +144,6 @@ function refusalWithoutRoom(memory: BodyMemory): Refusal {
 export function refusalForGzip(problem: GunzipProblem, limit: number): Refusal {
   if (problem === 'no-memory') return NO_MEMORY
   return problem === 'too-large' ? tooLarge(limit) : invalid([{ path: '', message: 'the body is not valid gzip' }])
-}
-
-type Collector = ReturnType<typeof koaBody>
-
-function collectorOf(limit: number): Collector {
-  return koaBody({
-    json: false,
-    urlencoded: false,
-    multipart: false,
-    text: true,
-    textTypes: ['json', '+json', 'urlencoded', 'multipart/form-data', 'message/*'],
-    textLimit: limit,
-    encoding: '',
-    // koa-body ignores DELETE by default
-    parsedMethods: [
-      HttpMethodEnum.POST,
-      HttpMethodEnum.PUT,
-      HttpMethodEnum.PATCH,
-      HttpMethodEnum.DELETE,
-      HttpMethodEnum.GET,
-    ],
-  })
 }
 
 interface AcceptedBody {
@@ -243,17 +219,12 @@ function tooLarge(limit: number): Refusal {
 
 const NO_BYTES = Buffer.alloc(0)
 
-async function readBody(koa: Koa.Context, collect: Collector, { limit }: AcceptedBody): Promise<BytesResult> {
-  if (!hasBody(koa.req)) return { ok: true, bytes: NO_BYTES }
-  if (koa.req.headers.expect !== undefined) koa.res.writeContinue()
-  try {
-    await collect(koa, noNext)
-  } catch (error) {
-    return { ok: false, refusal: refusalFor(error, limit) }
-  }
-  const bytes: unknown = koa.request.body
-  if (!Buffer.isBuffer(bytes)) throw new Error('the body was not collected as bytes')
-  return { ok: true, bytes }
+async function readBody({ req, res }: Koa.Context, { limit }: AcceptedBody): Promise<BytesResult> {
+  if (!hasBody(req)) return { ok: true, bytes: NO_BYTES }
+  if (req.headers.expect !== undefined) res.writeContinue()
+  const bytes = await collectBody(req, limit)
+  if (Buffer.isBuffer(bytes)) return { ok: true, bytes }
+  return { ok: false, refusal: bytes === 'too-large' ? tooLarge(limit) : ENDED_EARLY }
 }
 
 /** Whether parsing the body would block the event loop. */
@@ -268,19 +239,4 @@ function hasMany(bytes: Buffer, octet: number, many: number): boolean {
   let count = 0
   for (let at = bytes.indexOf(octet); at >= 0 && count < many; at = bytes.indexOf(octet, at + 1)) count++
   return count >= many
-}
-
-function noNext(): Promise<void> {
-  return Promise.resolve()
-}
-
-/** The last one: the client disconnected before its body was read. */
-const EARLY_ENDS: readonly unknown[] = ['request.aborted', 'request.size.invalid', 'stream.not.readable']
-
-/** Errors of raw-body have a `type`. Anything else is a bug and is thrown again. */
-function refusalFor(error: unknown, limit: number): Refusal {
-  const type = error instanceof Error && 'type' in error ? error.type : undefined
-  if (type === 'entity.too.large') return tooLarge(limit)
-  if (EARLY_ENDS.includes(type)) return ENDED_EARLY
-  throw error
 }

@@ -36,7 +36,7 @@ const STAGES: readonly (readonly [stage: string, file: RegExp])[] = [
   ['claim and schedule', /\/mta\/(?:scheduling|outbound|shaping)\/|\/src\/(?:queue|messages\/claim|shaping)/],
   ['SMTP in', /\/mta\/(?:submission|smtp-server|inbound)\/|\/smtp-server\//],
   ['store', /\/src\/messages\/|\/src\/submission\//],
-  ['accept', /\/api\/|\/node_modules\/(?:koa|@koa|zod|koa-body|co-body|raw-body)/],
+  ['accept', /\/api\/|\/node_modules\/(?:koa|@koa|zod)/],
   ['PostgreSQL client', /\/node_modules\/pg|\/src\/stores\/(?!redis)/],
   ['Redis client', /\/node_modules\/ioredis|\/src\/stores\/redis/],
   ['authenticate', /\/src\/auth\//],
