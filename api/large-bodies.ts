@@ -117,7 +117,10 @@ function startWorker(): Worker {
   return worker
 }
 
-/** A body that came in one piece shares the memory of the connection's buffer; such a body is small, and copied. */
+/**
+ * A body that came in one chunk shares the memory of the connection's buffer; such a body is small, and copied. One
+ * without Content-Length is copied from its larger buffer.
+ */
 function withOwnMemory(bytes: Buffer): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes
   return buffer instanceof ArrayBuffer && bytes.length === buffer.byteLength
