@@ -64,7 +64,7 @@ const CODECS: Readonly<Record<ColumnType, Codec>> = {
   },
 }
 
-/** A parameter with large values is not copied together. */
+/** Split if it contains large values, which are not copied. */
 export type ColumnParameter = Buffer | SplitParameter
 
 /** Returns one parameter for each column. */

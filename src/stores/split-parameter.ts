@@ -17,7 +17,7 @@ export class SplitParameter {
   }
 }
 
-/** Whether it is written by itself. */
+/** Whether a value is written by itself. */
 export function isLarge({ length }: Buffer): boolean {
   return length >= LARGE_BYTES
 }
