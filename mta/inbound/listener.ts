@@ -10,17 +10,12 @@
  * disconnected. A broken client, handshake or mail does not affect other connections.
  */
 import type { Socket } from 'node:net'
-import type {
-  SMTPServer,
-  SMTPServerAddress,
-  SMTPServerDataStream,
-  SMTPServerOptions,
-  SMTPServerSession,
-} from 'smtp-server'
 import { openPort, type OpenPort } from '#mta/smtp-server/listener.ts'
-import { type PeerOptions, PromptServer } from '#mta/smtp-server/prompt-greeting.ts'
+import { MAIL_PARAMETERS } from '#mta/smtp-server/envelope-command.ts'
 import type { ProxiedPeer } from '#mta/smtp-server/proxy-header.ts'
 import type { Certificate } from '#mta/smtp-server/self-signed-certificate.ts'
+import type { SmtpSession } from '#mta/smtp-server/session.ts'
+import { type MessageSink, SmtpServer, type SmtpHandlers, type SmtpServerDeps } from '#mta/smtp-server/smtp-server.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import type { Mac } from '#src/mail/verp.ts'
@@ -30,7 +25,7 @@ import { createConnectionsPerNetwork, type ConnectionsPerNetwork } from '#mta/sm
 import { resolveTarget, type InboundTarget } from './inbound-target.ts'
 import type { MailFromNames } from './mail-from-names.ts'
 import { MAX_DMARC_MAIL_OCTETS } from '#src/dmarc/received-queue.ts'
-import { createMessageReader, REPORT_OCTETS, type MessageReader } from './message-reader.ts'
+import { createMessageReader, REPORT_OCTETS, type MessageReader, type ReadMessage } from './message-reader.ts'
 import type { RouteDirectory } from './route-directory.ts'
 
 export interface InboundListener {
@@ -57,7 +52,7 @@ export interface IncomingMail {
 }
 
 export interface InboundListenerDeps {
-  readonly ctx: Pick<Context, 'config' | 'log'>
+  readonly ctx: Pick<Context, 'clock' | 'config' | 'log'>
   readonly macs: readonly Mac[]
   readonly tokens: Pick<TrackingTokens, 'readMailbox'>
   readonly mailFromNames: MailFromNames
@@ -69,8 +64,15 @@ export interface InboundListenerDeps {
   accept(incoming: IncomingMail): Promise<void>
 }
 
+interface Transaction {
+  /** How much of the mail its recipients need. */
+  octets: number
+}
+
+type InboundSession = SmtpSession<Transaction>
+
 const MAX_RECIPIENTS = 20
-const IDLE_MS = 60_000
+const IDLE_SECONDS = 60
 const MAX_CONNECTION_MS = 15 * 60_000
 const CLOSE_MS = 3000
 const FALLBACK_PORT = 2526
@@ -93,39 +95,50 @@ export async function startInboundListener(deps: InboundListenerDeps): Promise<I
     socket.destroy()
     return false
   }
-  const server = createServer(deps, connections, admit)
+  const server = createServer(deps, admit)
   const port = await deps.open.listen(server)
   deps.ctx.log.info({ port }, 'inbound port is listening for bounces, complaints and routed mail')
   return {
     port,
-    updateCertificate: (certificate) => server.updateSecureContext(certificate),
+    updateCertificate: (certificate) => server.updateCertificate(certificate),
     refuseConnections: (isRefused) => {
       isRefusing = isRefused
     },
     stop: async () => {
-      await new Promise<void>((resolve) => {
-        server.close(resolve)
-      })
+      await server.stop()
       connections.destroyAll()
     },
   }
 }
 
-function createServer(deps: InboundListenerDeps, connections: Connections, admit: PeerOptions['admit']): SMTPServer {
-  const { config, log } = deps.ctx
+function createServer(deps: InboundListenerDeps, admit: SmtpServerDeps['admit']): SmtpServer<Transaction> {
+  const { clock, config, log } = deps.ctx
   const reader = createMessageReader(config.inboundMaxMessageBytes)
-  const options: SMTPServerOptions = {
-    ...serverOptions(deps),
-    onMailFrom: (address, _session, reply) => reply(validateMailParameters(address)),
-    onRcptTo: ({ address }, session, reply) =>
-      void validateRecipient(deps, address, session).then((error) => reply(error), reply),
-    onData: (stream, session, reply) =>
-      void acceptMail(deps, reader, { stream, session }).then((text) => reply(null, text), reply),
-    onClose: ({ remoteAddress, remotePort }) => connections.release(`${remoteAddress}:${remotePort}`),
+  const handlers: SmtpHandlers<Transaction> = {
+    open: (session) => {
+      session.deadlineMs = clock.now() + MAX_CONNECTION_MS
+      return { octets: REPORT_OCTETS }
+    },
+    mailFrom: ({ state }) => {
+      state.octets = REPORT_OCTETS
+      return null
+    },
+    rcptTo: (session, { address }) => validateRecipient(deps, address, session),
+    data: (session) => receiveMail(deps, reader, session),
   }
-  const server = new PromptServer(options, { proxyNetworks: config.proxyProtocolNetworks, log, admit })
-  server.on('error', (error) => deps.ctx.log.debug({ err: error }, 'inbound SMTP connection failed'))
-  return server
+  const options = {
+    name: config.serverName,
+    banner: 'Mailstead',
+    certificate: deps.certificate,
+    mailParameters: MAIL_PARAMETERS,
+    rcptParameters: {},
+    maxOctets: config.inboundMaxMessageBytes,
+    maxRecipients: MAX_RECIPIENTS,
+    maxConnections: config.inboundConnections,
+    idleSeconds: IDLE_SECONDS,
+    closeMs: CLOSE_MS,
+  }
+  return new SmtpServer(options, handlers, { clock, log, proxyNetworks: config.proxyProtocolNetworks, admit })
 }
 
 function targetDeps(deps: InboundListenerDeps): Parameters<typeof resolveTarget>[1] {
@@ -136,10 +149,11 @@ function targetDeps(deps: InboundListenerDeps): Parameters<typeof resolveTarget>
 async function validateRecipient(
   deps: InboundListenerDeps,
   address: string,
-  { remoteAddress: peer }: SMTPServerSession,
+  { remoteAddress: peer, state }: InboundSession,
 ): Promise<ReplyError | null> {
   try {
     const target = await resolveTarget(address, targetDeps(deps))
+    state.octets = Math.max(state.octets, octetsFor(target))
     return target === null ? UNKNOWN_RECIPIENT : target.kind === 'full' ? FULL : null
   } catch (error) {
     deps.ctx.log[isDatabaseAway(error) ? 'warn' : 'error'](
@@ -150,83 +164,37 @@ async function validateRecipient(
   }
 }
 
-function serverOptions({ ctx: { config }, certificate }: InboundListenerDeps): SMTPServerOptions {
-  return {
-    ...certificate,
-    minVersion: 'TLSv1.2',
-    name: config.serverName,
-    banner: 'Mailstead',
-    disabledCommands: ['AUTH'],
-    authOptional: true,
-    disableReverseLookup: true,
-    logger: false,
-    // our replies contain their own enhanced codes; smtp-server would prepend a second one
-    hideENHANCEDSTATUSCODES: true,
-    size: config.inboundMaxMessageBytes,
-    maxRecipients: MAX_RECIPIENTS,
-    maxClients: config.inboundConnections,
-    socketTimeout: IDLE_MS,
-    closeTimeout: CLOSE_MS,
-  }
-}
-
 /** RFC 3463 3.8: this port relays to nobody. */
 const UNKNOWN_RECIPIENT = new ReplyError(550, '5.7.1 This server accepts no mail for this address')
 const FULL = new ReplyError(452, '4.2.2 The recipient has received too much mail, try again later')
 const STORAGE_FAILURE = new ReplyError(451, '4.3.0 Temporary storage failure, try again later')
-/** MAIL parameters that our EHLO offers: RFC 1870, RFC 6152, RFC 6531. */
-const MAIL_PARAMETERS: readonly string[] = ['SIZE', 'BODY', 'SMTPUTF8']
-
-/** RFC 5321 4.1.1.11: rejects MAIL parameters that EHLO did not offer. smtp-server accepts them. */
-function validateMailParameters({ args }: SMTPServerAddress): ReplyError | null {
-  const unsupported = Object.keys(args === false ? {} : args).find((name) => !MAIL_PARAMETERS.includes(name))
-  return unsupported === undefined ? null : new ReplyError(555, '5.5.4 MAIL parameter not supported')
-}
-
-/** The open sockets. smtp-server removes all listeners from a socket at STARTTLS; `onClose` reports its end instead. */
 interface Connections {
   /** False if its network has too many; it is closed then. */
   track(socket: Socket, peer: ProxiedPeer): boolean
-  release(key: string): void
   destroyAll(): void
 }
 
 function createConnections(peers: ConnectionsPerNetwork): Connections {
-  const releaseByKey = new Map<string, () => void>()
   const sockets = new Set<Socket>()
-  const release = (key: string): void => {
-    releaseByKey.get(key)?.()
-    releaseByKey.delete(key)
-  }
   return {
-    track: (socket, { address, port }) => {
+    track: (socket, { address }) => {
       if (!peers.add(address)) {
+        socket.on('error', () => undefined)
         socket.end('421 4.7.0 Too many connections from your network, try again later\r\n')
         socket.destroySoon()
         return false
       }
-      const key = `${address}:${port}`
-      const deadline = setTimeout(() => socket.destroy(), MAX_CONNECTION_MS)
       sockets.add(socket)
-      releaseByKey.set(key, () => {
-        clearTimeout(deadline)
+      socket.once('close', () => {
         sockets.delete(socket)
         peers.remove(address)
       })
-      socket.once('close', () => release(key))
       return true
     },
-    release,
     destroyAll: () => {
       for (const socket of sockets) socket.destroy()
-      for (const key of releaseByKey.keys()) release(key)
     },
   }
-}
-
-interface ReceivedData {
-  readonly stream: SMTPServerDataStream
-  readonly session: SMTPServerSession
 }
 
 /** How much of a mail is stored for an address. */
@@ -235,39 +203,42 @@ function octetsFor(target: InboundTarget | null): number {
   return target?.kind === 'dmarc-report' ? MAX_DMARC_MAIL_OCTETS : REPORT_OCTETS
 }
 
-/** Reads one mail and commits it for each recipient. Returns the text of the 250; throws a ReplyError otherwise. */
+function receiveMail(deps: InboundListenerDeps, reader: MessageReader, session: InboundSession): MessageSink {
+  const collector = reader.start(session.state.octets)
+  return {
+    write: (chunk) => collector.write(chunk),
+    end: async () => {
+      try {
+        return await acceptMail(deps, session, collector.complete())
+      } catch (error) {
+        if (error instanceof ReplyError) throw error
+        deps.ctx.log[isDatabaseAway(error) ? 'warn' : 'error'](
+          { err: error, peer: session.remoteAddress },
+          'failed to store a mail; the sender got 451 and retries',
+        )
+        throw STORAGE_FAILURE
+      } finally {
+        collector.release()
+      }
+    },
+    abort: () => collector.release(),
+  }
+}
+
+/** Commits one mail for each recipient. Returns the text of the 250. @throws ReplyError, or the error of a store. */
 async function acceptMail(
   deps: InboundListenerDeps,
-  reader: MessageReader,
-  { stream, session }: ReceivedData,
+  { mailFrom, rcptTo, remoteAddress, helo, tls }: InboundSession,
+  { raw, size }: ReadMessage,
 ): Promise<string> {
-  try {
-    const { mailFrom, rcptTo } = session.envelope
-    const resolving = Promise.all(rcptTo.map(({ address }) => resolveTarget(address, targetDeps(deps))))
-    // a failure is reported after the data, as the protocol demands
-    const found = await resolving.catch(() => [])
-    const most = Math.max(...found.map(octetsFor), REPORT_OCTETS)
-    return await reader.read(stream, most, async ({ raw, size }) => {
-      const targets = (await resolving).filter((target) => target !== null)
-      if (targets.some(({ kind }) => kind === 'full')) throw FULL
-      const common = {
-        mailFrom: mailFrom === false ? '' : mailFrom.address,
-        peer: session.remoteAddress,
-        helo: session.hostNameAppearsAs,
-        isTls: session.secure,
-        size,
-      }
-      await Promise.all(
-        targets.map((target) => deps.accept({ ...common, target, raw: raw.subarray(0, octetsFor(target)) })),
-      )
-      return '2.6.0 Accepted'
-    })
-  } catch (error) {
-    if (error instanceof ReplyError) throw error
-    deps.ctx.log[isDatabaseAway(error) ? 'warn' : 'error'](
-      { err: error, peer: session.remoteAddress },
-      'failed to store a mail; the sender got 451 and retries',
-    )
-    throw STORAGE_FAILURE
-  }
+  const found = await Promise.all(rcptTo.map(({ address }) => resolveTarget(address, targetDeps(deps))))
+  const targets = found.filter((target) => target !== null)
+  if (targets.some(({ kind }) => kind === 'full')) throw FULL
+  // an address that has changed since RCPT: the sender retries
+  if (targets.some((target) => raw.length < Math.min(size, octetsFor(target)))) throw STORAGE_FAILURE
+  const common = { mailFrom: mailFrom?.address ?? '', peer: remoteAddress, helo, isTls: tls !== null, size }
+  await Promise.all(
+    targets.map((target) => deps.accept({ ...common, target, raw: raw.subarray(0, octetsFor(target)) })),
+  )
+  return '2.6.0 Accepted'
 }

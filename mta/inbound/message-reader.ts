@@ -1,10 +1,11 @@
 /**
- * Reads the data of one mail at the inbound port: all of it, or the beginning, which holds a report. What all
+ * Collects the data of one mail at the inbound port: all of it, or the beginning, which holds a report. What all
  * connections have in memory is bounded: over the limit a mail is read to its end, refused with 452, and its sender
  * retries.
  */
-import type { SMTPServerDataStream } from 'smtp-server'
+import type { DataSink } from '#mta/smtp-server/data-reader.ts'
 import { ReplyError } from '#mta/smtp-server/reply.ts'
+import { OctetBuffer } from '#src/platform/octet-buffer.ts'
 
 export interface ReadMessage {
   /** The whole mail, or its beginning. */
@@ -13,12 +14,15 @@ export interface ReadMessage {
   readonly size: number
 }
 
+export interface MessageCollector extends DataSink {
+  /** Returns the mail, whose octets count as in memory until `release`. @throws ReplyError. */
+  complete(): ReadMessage
+  release(): void
+}
+
 export interface MessageReader {
-  /**
-   * Reads at most so many octets of the mail. They count as in memory until `work` is done with them.
-   * @throws ReplyError
-   */
-  read<T>(stream: SMTPServerDataStream, most: number, work: (message: ReadMessage) => Promise<T>): Promise<T>
+  /** Stores at most so many octets of the next mail. */
+  start(most: number): MessageCollector
 }
 
 /** What is stored of a report. */
@@ -32,28 +36,31 @@ const OUT_OF_MEMORY = new ReplyError(452, '4.3.1 Too many large messages at the 
 export function createMessageReader(maxOctets: number, maxBuffered = MAX_BUFFERED_OCTETS): MessageReader {
   let buffered = 0
   return {
-    async read(stream, most, work) {
+    start: (most) => {
       const limit = Math.min(maxOctets, most)
-      const chunks: Buffer[] = []
+      const buffer = new OctetBuffer()
       let size = 0
-      let held = 0
       let isFull = false
-      try {
-        for await (const chunk of stream as AsyncIterable<Buffer>) {
-          const length = Math.max(0, Math.min(chunk.length, limit - size))
+      return {
+        write: (chunk) => {
+          const room = limit - size
           size += chunk.length
-          isFull ||= buffered + length > maxBuffered
-          if (length === 0 || isFull) continue
-          held += length
-          buffered += length
-          // a subarray would keep the whole chunk in memory
-          chunks.push(length === chunk.length ? chunk : Buffer.from(chunk.subarray(0, length)))
-        }
-        if (stream.sizeExceeded || size > maxOctets) throw TOO_BIG
-        if (isFull) throw OUT_OF_MEMORY
-        return await work({ raw: Buffer.concat(chunks), size })
-      } finally {
-        buffered -= held
+          isFull ||= room > 0 && buffered + Math.min(chunk.length, room) > maxBuffered
+          if (room <= 0 || isFull) return
+          const before = buffer.capacity
+          // a part of the only chunk would keep all of it in memory
+          buffer.add(chunk.length <= room ? chunk : Buffer.from(chunk.subarray(0, room)))
+          buffered += buffer.capacity - before
+        },
+        complete: () => {
+          if (size > maxOctets) throw TOO_BIG
+          if (isFull) throw OUT_OF_MEMORY
+          return { raw: buffer.octets, size }
+        },
+        release: () => {
+          buffered -= buffer.capacity
+          buffer.clear()
+        },
       }
     },
   }

@@ -5,17 +5,15 @@
  * client, handshake or mail does not affect other connections.
  */
 import { once } from 'node:events'
-import type { Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  SMTPServer,
-  type SMTPServerAddress,
-  type SMTPServerDataStream,
-  type SMTPServerOptions,
-  type SMTPServerSession,
-} from 'smtp-server'
+import { MAIL_PARAMETERS } from '#mta/smtp-server/envelope-command.ts'
+import { ReplyError } from '#mta/smtp-server/reply.ts'
+import type { SmtpSession } from '#mta/smtp-server/session.ts'
+import { type MessageSink, SmtpServer, type SmtpServerOptions } from '#mta/smtp-server/smtp-server.ts'
 import type { Context } from '#src/context.ts'
 import { isDatabaseAway } from '#src/stores/db.ts'
+import { OctetBuffer } from '#src/platform/octet-buffer.ts'
 import { SANDBOX_MX } from '#src/sandbox/sandbox-host.ts'
 import type { CapturedMailWriter } from './captured-mail-writer.ts'
 import type { MailInspector } from './mail-inspection.ts'
@@ -44,17 +42,8 @@ export interface SandboxReceiverDeps {
   readonly failsTls?: boolean
 }
 
-/** An SMTP reply in the form that smtp-server expects: an error with a response code. */
-class SmtpReplyError extends Error {
-  override readonly name = 'Reply'
-  readonly responseCode: number
-  constructor(responseCode: number, text: string) {
-    super(text)
-    this.responseCode = responseCode
-  }
-}
-
-const IDLE_MS = 300_000
+const IDLE_SECONDS = 300
+const MAX_RECIPIENTS = 1000
 const CLOSE_MS = 500
 /** base64 encodes 3 octets as 4 and adds line ends; the rest is for headers. */
 const ENCODED_FACTOR = 1.4
@@ -62,99 +51,97 @@ const ENCODED_FACTOR = 1.4
 /** Starts to listen. Rejects if the port is in use. */
 export async function startSandboxReceiver(deps: SandboxReceiverDeps): Promise<SandboxReceiver> {
   const stopping = new AbortController()
-  const sockets = new Map<string, Socket>()
-  const closeConnection = ({ remoteAddress, remotePort }: SMTPServerSession): void => {
-    sockets.get(`${remoteAddress}:${remotePort}`)?.destroy()
-  }
-  const server = new SMTPServer({
-    ...serverOptions(deps),
-    onMailFrom: (address, _session, reply) => reply(validateMailParameters(address)),
-    onRcptTo: (address, session, reply) => reply(simulateRcpt(deps.counts, senderOf(session), address.address)),
-    onData: (stream, session, reply) =>
-      void acceptMail(deps, { stream, session, signal: stopping.signal }).then(
-        (text) => (text === null ? closeConnection(session) : reply(null, text)),
-        reply,
-      ),
-  })
-  server.on('error', (error) => deps.ctx.log.debug({ err: error }, 'sandbox SMTP connection failed'))
-  server.server.on('connection', (socket: Socket) => {
-    const key = `${socket.remoteAddress}:${socket.remotePort}`
-    sockets.set(key, socket)
-    socket.once('close', () => sockets.delete(key))
-  })
-  const listener = server.listen(deps.port, deps.host)
+  const { clock, log } = deps.ctx
+  const server = new SmtpServer<null>(
+    optionsOf(deps),
+    {
+      open: () => null,
+      mailFrom: () => null,
+      rcptTo: (session, { address }) => simulateRcpt(deps.counts, senderOf(session), address),
+      data: (session) => receiveMail(deps, session, stopping.signal),
+    },
+    { clock, log, proxyNetworks: [], admit: () => true },
+  )
+  const listener = server.listen({ port: deps.port, host: deps.host })
   await once(listener, 'listening')
-  const address = listener.address()
   const stop = async (): Promise<void> => {
     stopping.abort()
-    await new Promise<void>((resolve) => {
-      server.close(resolve)
-    })
-    for (const socket of sockets.values()) socket.destroy()
+    await server.stop()
   }
-  return { port: address !== null && typeof address === 'object' ? address.port : deps.port, stop }
+  return { port: (listener.address() as AddressInfo).port, stop }
 }
 
-function serverOptions({ ctx, certificate, failsTls }: SandboxReceiverDeps): SMTPServerOptions {
+function optionsOf({ ctx, certificate, failsTls = false }: SandboxReceiverDeps): SmtpServerOptions {
   return {
-    ...certificate,
-    ...(failsTls === true && { requestCert: true, rejectUnauthorized: true, maxVersion: 'TLSv1.2' }),
-    minVersion: 'TLSv1.2',
     name: SANDBOX_MX,
     banner: 'Mailstead sandbox',
-    disabledCommands: ['AUTH'],
-    authOptional: true,
-    disableReverseLookup: true,
-    logger: false,
-    // our replies contain their own enhanced codes; smtp-server would prepend a second one
-    hideENHANCEDSTATUSCODES: true,
-    size: Math.ceil(ctx.config.maxMessageBytes * ENCODED_FACTOR) + 65_536,
-    socketTimeout: IDLE_MS,
-    closeTimeout: CLOSE_MS,
+    certificate,
+    requiresClientCertificate: failsTls,
+    mailParameters: MAIL_PARAMETERS,
+    rcptParameters: {},
+    maxOctets: maxOctetsOf(ctx),
+    maxRecipients: MAX_RECIPIENTS,
+    maxConnections: Infinity,
+    idleSeconds: IDLE_SECONDS,
+    closeMs: CLOSE_MS,
   }
 }
 
-function senderOf({ envelope }: SMTPServerSession): string {
-  return envelope.mailFrom === false ? '' : envelope.mailFrom.address
+function maxOctetsOf({ config }: SandboxReceiverDeps['ctx']): number {
+  return Math.ceil(config.maxMessageBytes * ENCODED_FACTOR) + 65_536
 }
 
-/** MAIL parameters that our EHLO offers: RFC 1870, RFC 6152, RFC 6531. */
-const MAIL_PARAMETERS: readonly string[] = ['SIZE', 'BODY', 'SMTPUTF8']
-
-/** RFC 5321 4.1.1.11: rejects MAIL parameters that EHLO did not offer. smtp-server accepts them. */
-function validateMailParameters({ args }: SMTPServerAddress): SmtpReplyError | null {
-  const unsupported = Object.keys(args === false ? {} : args).find((name) => !MAIL_PARAMETERS.includes(name))
-  return unsupported === undefined ? null : new SmtpReplyError(555, '5.5.4 MAIL parameter not supported')
+function senderOf({ mailFrom }: SmtpSession): string {
+  return mailFrom?.address ?? ''
 }
 
 /**
  * Returns the reply that rejects or defers a recipient, or null. Deferrals are counted per return-path and recipient: a
  * return-path is unique per recipient and message, and stays the same for all attempts.
  */
-function simulateRcpt(counts: RecentCounts, sender: string, recipient: string): SmtpReplyError | null {
+function simulateRcpt(counts: RecentCounts, sender: string, recipient: string): ReplyError | null {
   const action = simulate(recipient)
-  if (action.kind === 'reject') return new SmtpReplyError(action.code, action.text)
+  if (action.kind === 'reject') return new ReplyError(action.code, action.text)
   if (action.kind !== 'defer') return null
   const earlier = counts.increment(`defer ${sender} ${recipient}`)
   if (earlier >= action.times) return null
   const limit = action.times === Infinity ? '' : ` of ${action.times}`
-  return new SmtpReplyError(450, `4.2.1 Mailbox busy, deferral ${earlier + 1}${limit} (simulated)`)
+  return new ReplyError(450, `4.2.1 Mailbox busy, deferral ${earlier + 1}${limit} (simulated)`)
 }
 
-interface IncomingData {
-  readonly stream: SMTPServerDataStream
-  readonly session: SMTPServerSession
+function receiveMail(deps: SandboxReceiverDeps, session: SmtpSession, signal: AbortSignal): MessageSink {
+  const maxOctets = maxOctetsOf(deps.ctx)
+  const buffer = new OctetBuffer()
+  let size = 0
+  return {
+    write: (chunk) => {
+      size += chunk.length
+      if (size <= maxOctets) buffer.add(chunk)
+    },
+    end: async () => {
+      if (size > maxOctets) throw new ReplyError(552, '5.3.4 Message too big')
+      const raw = buffer.octets
+      const flaw = findFlaw(raw)
+      if (flaw !== null) throw new ReplyError(554, `5.6.0 The message has a ${flaw}`)
+      return acceptMail(deps, session, { raw, signal })
+    },
+    abort: () => buffer.clear(),
+  }
+}
+
+interface ReceivedMail {
+  readonly raw: Buffer
   readonly signal: AbortSignal
 }
 
-/** Returns the text of the 250, or null to close the connection without a reply. Throws an SmtpReplyError otherwise. */
+/** Returns the text of the 250, or null to close the connection without a reply. @throws ReplyError. */
 async function acceptMail(
   deps: SandboxReceiverDeps,
-  { stream, session, signal }: IncomingData,
+  session: SmtpSession,
+  { raw, signal }: ReceivedMail,
 ): Promise<string | null> {
-  const raw = await readStream(stream)
   const sender = senderOf(session)
-  const recipients = session.envelope.rcptTo.map(({ address }) => address)
+  const recipients = session.rcptTo.map(({ address }) => address)
   const actions = recipients.map((recipient) => ({ recipient, action: simulate(recipient) }))
   const drops = actions
     .filter(({ action, recipient }) => action.kind === 'drop' && isFirst(deps.counts, `drop ${sender} ${recipient}`))
@@ -163,7 +150,7 @@ async function acceptMail(
   const seconds = Math.max(...actions.map(({ action }) => (action.kind === 'delay' ? action.seconds : 0)))
   if (seconds > 0)
     await sleep(seconds * 1000, undefined, { signal }).catch(() => {
-      throw new SmtpReplyError(421, '4.3.2 The receiver is stopping')
+      throw new ReplyError(421, '4.3.2 The receiver is stopping')
     })
   const text = await storeAccepted(deps, session, raw)
   for (const { recipient, action } of actions)
@@ -173,16 +160,6 @@ async function acceptMail(
 
 function isFirst(counts: RecentCounts, key: string): boolean {
   return counts.increment(key) === 0
-}
-
-async function readStream(stream: SMTPServerDataStream): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  for await (const chunk of stream as AsyncIterable<Buffer>) if (!stream.sizeExceeded) chunks.push(chunk)
-  if (stream.sizeExceeded) throw new SmtpReplyError(552, '5.3.4 Message too big')
-  const raw = Buffer.concat(chunks)
-  const flaw = findFlaw(raw)
-  if (flaw !== null) throw new SmtpReplyError(554, `5.6.0 The message has a ${flaw}`)
-  return raw
 }
 
 /** RFC 5321 2.3.8 and 4.1.1.4: lines end with CRLF; a bare CR or LF is invalid. */
@@ -195,15 +172,14 @@ function findFlaw(raw: Buffer): string | null {
 
 async function storeAccepted(
   { ctx, inspector, writer }: SandboxReceiverDeps,
-  session: SMTPServerSession,
+  session: SmtpSession,
   raw: Buffer,
 ): Promise<string> {
   const mailFrom = senderOf(session)
-  const recipients = session.envelope.rcptTo.map(({ address }) => address)
-  const { tlsOptions } = session
+  const recipients = session.rcptTo.map(({ address }) => address)
+  const tls = session.tls === null ? null : `${session.tls.version} ${session.tls.standardName}`
   try {
     const inspection = await inspector.inspect(raw, mailFrom)
-    const tls = tlsOptions === false ? null : `${tlsOptions.version} ${tlsOptions.standardName}`
     const mail = { ...inspection, mailFrom, tls, raw }
     const [id = ''] = await writer.store({ mail, recipients, at: new Date(ctx.clock.now()) })
     ctx.log.info({ id: inspection.messageId, from: mailFrom, to: recipients, inbox: id }, 'the sandbox captured a mail')
@@ -213,6 +189,6 @@ async function storeAccepted(
       { err: error, from: mailFrom, to: recipients },
       'the sandbox failed to store a mail; the sender got 451 and retries',
     )
-    throw new SmtpReplyError(451, '4.3.0 Temporary storage failure, try again later')
+    throw new ReplyError(451, '4.3.0 Temporary storage failure, try again later')
   }
 }

@@ -4,7 +4,7 @@
  * that sends no header within HEADER_MS, or an invalid one, is disconnected: its clients must never count as one
  * client, or as this machine.
  */
-import type { Socket } from 'node:net'
+import { isIPv4, type Socket } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type { Network } from '#config/settings/readers.ts'
 import type { Log } from '#src/platform/log.ts'
@@ -18,13 +18,17 @@ export interface PeerSettings {
   readonly headerMs?: number
 }
 
+const MAPPED = '::ffff:'
+
 /** The address without the prefix of IPv4 in IPv6. */
 function plainAddress(address: string): string {
+  const mapped = address.startsWith(MAPPED) ? address.slice(MAPPED.length) : address
+  if (isIPv4(mapped)) return mapped
   return ipaddr.isValid(address) ? ipaddr.process(address).toString() : address
 }
 
 /** Whether the connection comes from a proxy that has to send a header. */
-export function isProxied({ proxyNetworks }: PeerSettings, socket: Socket): boolean {
+function isProxied({ proxyNetworks }: PeerSettings, socket: Socket): boolean {
   if (proxyNetworks.length === 0 || !ipaddr.isValid(socket.remoteAddress ?? '')) return false
   const address = ipaddr.process(socket.remoteAddress ?? '')
   return proxyNetworks.some((network) => network[0].kind() === address.kind() && address.match(network))

@@ -87,7 +87,7 @@ describe('a socket that systemd opened', () => {
     const { port } = listening.address() as AddressInfo
     const program = `
       import { createInterface } from 'node:readline'
-      import { PromptServer } from '#mta/smtp-server/prompt-greeting.ts'
+      import { SmtpServer } from '#mta/smtp-server/smtp-server.ts'
       import { openPorts } from '#mta/smtp-server/listener.ts'
       import { loadConfig } from '#config/load.ts'
       import { openLog } from '#src/platform/log.ts'
@@ -98,7 +98,13 @@ describe('a socket that systemd opened', () => {
       const { plain } = await openPorts({ config, log }, { plain: one })
       console.log('open')
       for await (const line of createInterface({ input: process.stdin })) {
-        const server = new PromptServer({ name: 'late', ...certificate }, { proxyNetworks: [], log, admit: () => true })
+        const options = {
+          name: 'late', banner: 'x', certificate, mailParameters: {}, rcptParameters: {}, maxOctets: 1000,
+          maxRecipients: 1, maxConnections: 10, idleSeconds: 60, closeMs: 0,
+        }
+        const handlers = { open: () => null, mailFrom: () => null, rcptTo: () => null, data: () => null }
+        const deps = { clock: { now: Date.now }, log, proxyNetworks: [], admit: () => true }
+        const server = new SmtpServer(options, handlers, deps)
         console.log(await plain.listen(server))
       }
     `

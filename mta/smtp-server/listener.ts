@@ -11,10 +11,14 @@
 import { once } from 'node:events'
 import { closeSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
-import type { SMTPServer } from 'smtp-server'
 import { ConfigError } from '#config/load.ts'
 import type { Context } from '#src/context.ts'
 import { takePassedSocket } from '#src/net/passed-sockets.ts'
+
+/** A server that can start on a port that is open. */
+interface PortServer {
+  listen(target: Server | { readonly fd: number }): Server
+}
 
 export interface PortSetting {
   /** Name of the server, for messages. */
@@ -29,7 +33,7 @@ export interface PortSetting {
 /** A port that is open, and has no server yet. */
 export interface OpenPort {
   /** Starts a server on the port, which then belongs to that server. Returns the number of the port. */
-  listen(server: SMTPServer): Promise<number>
+  listen(server: PortServer): Promise<number>
   /** For a port on which no server starts. */
   close(): void
 }
@@ -46,7 +50,7 @@ export async function openPort(ctx: Pick<Context, 'config' | 'log'>, wanted: Por
   return { listen: (server) => listenOn(server, handle), close: () => handle.close() }
 }
 
-async function listenOn(server: SMTPServer, target: Server | { readonly fd: number }): Promise<number> {
+async function listenOn(server: PortServer, target: Server | { readonly fd: number }): Promise<number> {
   const listening = server.listen(target)
   await once(listening, 'listening')
   return portOf(listening)

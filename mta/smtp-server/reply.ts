@@ -1,6 +1,6 @@
 /**
- * SMTP replies to clients: code, enhanced code (RFC 3463) and text, thrown as errors; smtp-server sends them. A reply
- * is ASCII, whatever it quotes (RFC 6531 3.7.4.1).
+ * SMTP replies that refuse something: code, enhanced code (RFC 3463) and text. A reply is ASCII, whatever it quotes
+ * (RFC 6531 3.7.4.1).
  */
 export class ReplyError extends Error {
   override readonly name = 'Reply'

@@ -1,14 +1,13 @@
 /**
- * Accepts one message, from the end of its data to the reply. The 250 names the message id and follows the commit,
+ * Accepts one message, between the end of its data and the reply. The 250 names the message id and follows the commit,
  * never precedes it. A client that loses the connection before the 250 sends the message again; X-Idempotency-Key makes
  * both one message. The Message-ID does not, because some programs reuse one for many messages.
  */
-import type { SMTPServerDataStream, SMTPServerSession } from 'smtp-server'
 import { isDatabaseAway } from '#src/stores/db.ts'
 import type { OpenSpan } from '#src/traces/tracer.ts'
 import { hexOf } from '#src/platform/id.ts'
 import type { AcceptResult, MessageOrigin, Submission } from '#src/messages/submission.ts'
-import { maxOctets, validateOctets } from '#src/submission/message-octets.ts'
+import { validateOctets } from '#src/submission/message-octets.ts'
 import { digestOfMessage, prepareSubmission } from '#src/submission/prepare.ts'
 import { recipientsOf } from '#src/submission/recipients.ts'
 import type { SubmissionSender } from '#src/submission/sender.ts'
@@ -17,57 +16,47 @@ import { type SubmittedMessage, parseSubmittedMessage } from '#src/submission/su
 import { ReplyError } from '#mta/smtp-server/reply.ts'
 import { planOf, type SubmissionContext } from './context.ts'
 import { envelopeOf } from './envelope.ts'
-import { readMessageOctets } from './message-bytes.ts'
+import type { SubmissionSession } from './handlers.ts'
 import { receivedField } from './received.ts'
 
-export interface DataCommand {
+export interface ReceivedMessage {
   /** The id of the transaction, which is in all log lines about its message. */
   readonly requestId: string
   /** Null while its trace is not recorded. */
   readonly span: OpenSpan | null
-  readonly stream: SMTPServerDataStream
-  readonly session: SMTPServerSession
+  readonly octets: Buffer
+  readonly session: SubmissionSession
   readonly sender: SubmissionSender
-  readonly disconnect: () => void
 }
 
 /** Returns the text of the 250. @throws ReplyError for every other result. */
-export async function acceptMessage(ctx: SubmissionContext, data: DataCommand): Promise<string> {
-  const { octets, release } = await readMessageOctets(data.stream, {
-    maxBytes: maxOctets(ctx.config),
-    memory: ctx.memory,
-    disconnect: data.disconnect,
-  })
+export async function acceptMessage(ctx: SubmissionContext, data: ReceivedMessage): Promise<string> {
+  const { octets, requestId } = data
   try {
     const refusal = validateOctets(octets)
     if (refusal !== null) throw refusal
     const message = parseSubmittedMessage(octets)
-    const origin: MessageOrigin = { requestId: data.requestId, traceparent: data.span?.traceparent ?? null }
+    const origin: MessageOrigin = { requestId, traceparent: data.span?.traceparent ?? null }
     const submission = { ...(await prepare(ctx, data, message)), origin }
     const answer = replyTextOf(await ctx.acceptor.accept(submission), queuedText(submission.id))
     const { id, from, recipients, tier } = submission
-    const {
-      requestId,
-      session: { remoteAddress: peer },
-    } = data
+    const { remoteAddress: peer } = data.session
     ctx.log.info(
       { requestId, id, from: from.email, recipients: recipients.length, tier, octets: octets.length, peer },
       'accepted',
     )
     return answer
   } catch (error) {
-    throw toReplyError(ctx, error, data.requestId)
-  } finally {
-    release()
+    throw toReplyError(ctx, error, requestId)
   }
 }
 
 async function prepare(
   ctx: SubmissionContext,
-  { session, sender }: DataCommand,
+  { session, sender }: ReceivedMessage,
   message: SubmittedMessage,
 ): Promise<Submission> {
-  const rcptTo = session.envelope.rcptTo.map(({ address }) => address)
+  const rcptTo = session.rcptTo.map(({ address }) => address)
   const recipients = recipientsOf(rcptTo, message, sender)
   const submission = await prepareSubmission(ctx, {
     sender,

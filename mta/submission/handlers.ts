@@ -1,100 +1,107 @@
-/**
- * Handlers for the SMTP commands of a connection. Each replies exactly once, whatever fails, and extends the deadline
- * of the connection for the next step.
- */
-import type { SMTPServerOptions, SMTPServerSession } from 'smtp-server'
+/** Handlers for the SMTP commands of a connection. Each extends the deadline of the connection for the next step. */
+import type { MessageSink, SmtpHandlers } from '#mta/smtp-server/smtp-server.ts'
+import type { SmtpSession } from '#mta/smtp-server/session.ts'
 import { ReplyError } from '#mta/smtp-server/reply.ts'
+import { isLoopback } from '#src/net/address-policy.ts'
 import { authorizeTransaction } from './connection-policy.ts'
 import type { SubmissionContext } from './context.ts'
 import { checkMailFrom, checkRcptTo } from './envelope.ts'
 import { logIn, MAX_FAILURES, STORES_AWAY } from './login.ts'
 import { newId } from '#src/platform/id.ts'
+import { maxOctets } from '#src/submission/message-octets.ts'
 import type { OpenSpan } from '#src/traces/tracer.ts'
 import type { SubmissionSender } from '#src/submission/sender.ts'
-import { STEP_MS, type SubmissionConnection } from './server.ts'
-import { type DataCommand, acceptMessage } from './accept.ts'
+import { acceptMessage, type ReceivedMessage } from './accept.ts'
+import { MessageOctets } from './message-bytes.ts'
 
-type Handlers = Pick<SMTPServerOptions, 'onConnect' | 'onAuth' | 'onMailFrom' | 'onRcptTo' | 'onData'>
+/** What is remembered about a connection. */
+interface Connection {
+  /** From this machine. */
+  readonly isLocal: boolean
+  /** The API key it logged in with. */
+  key: string | null
+  failedLogins: number
+  /** The sender of the current transaction. */
+  sender: SubmissionSender | null
+}
+
+export type SubmissionSession = SmtpSession<Connection>
+
+/** Time limits of a connection: until the login, between two commands, for one message. */
+const STEP_MS = { login: 60_000, command: 5 * 60_000, mail: 30 * 60_000 } as const
 
 const ACCEPTED = 250
-const OUR_FAULT = new ReplyError(451, '4.3.0 Internal error, try again later')
+const INTERNAL_ERROR = new ReplyError(451, '4.3.0 Internal error, try again later')
+const TOO_MANY_LOGINS = new ReplyError(421, '4.7.0 Too many failed logins')
+/** The client no longer receives it. */
+const LOST = new ReplyError(451, '4.4.2 The connection was lost')
 
-export function createHandlers(
-  ctx: SubmissionContext,
-  connectionOf: (session: SMTPServerSession) => SubmissionConnection,
-): Required<Handlers> {
+export function createHandlers(ctx: SubmissionContext): SmtpHandlers<Connection> {
+  const mayLogInPlain = ctx.config.submissionPlainLogin === 'anywhere'
+  const extendDeadline = (session: SubmissionSession, step: keyof typeof STEP_MS): void => {
+    session.deadlineMs = ctx.clock.now() + STEP_MS[step]
+  }
   return {
-    onConnect: (_session, reply) => reply(),
-    onAuth: ({ password }, session, reply) => {
-      const connection = connectionOf(session)
-      logInConnection(ctx, connection, password ?? '').then(
-        (user) => reply(null, { user }),
-        (error: unknown) => {
-          reply(toReplyError(ctx, error))
-          if (error !== STORES_AWAY && ++connection.failedLogins >= MAX_FAILURES)
-            connection.send(421, '4.7.0 Too many failed logins')
-        },
-      )
+    open: (session) => {
+      extendDeadline(session, 'login')
+      return { isLocal: isLoopback(session.remoteAddress), key: null, failedLogins: 0, sender: null }
     },
-    onMailFrom: (address, session, reply) => {
-      const connection = connectionOf(session)
-      startTransaction(ctx, connection, address).then(
-        (sender) => {
-          connection.sender = sender
-          reply()
-        },
-        (error: unknown) => reply(toReplyError(ctx, error)),
-      )
+    // the password must not cross the network in plain text
+    mayLogIn: ({ tls, state }) => tls !== null || mayLogInPlain || state.isLocal,
+    logIn: async (session, password) => {
+      const refusal = await logInSession(ctx, session, password)
+      if (refusal === null) extendDeadline(session, 'command')
+      else if (refusal !== STORES_AWAY && ++session.state.failedLogins >= MAX_FAILURES)
+        session.endAfterReply(TOO_MANY_LOGINS)
+      return refusal
     },
-    onRcptTo: (address, session, reply) => {
-      connectionOf(session).extendDeadline(STEP_MS.command)
-      reply(checkRcptTo(address, session))
+    mailFrom: async (session, sender) => {
+      const refusal = checkMailFrom(sender) ?? (await startTransaction(ctx, session))
+      if (refusal === null) extendDeadline(session, 'command')
+      return refusal
     },
-    onData: (stream, session, reply) => {
-      const connection = connectionOf(session)
-      const { sender } = connection
-      if (sender === null) return reply(OUR_FAULT)
-      const requestId = newId()
-      const span = startTransactionSpan(ctx, requestId, sender)
-      const data = { requestId, span, stream, session, sender, disconnect: () => connection.disconnect() }
-      receiveMessage(ctx, connection, data).then(
-        (text) => reply(null, text),
-        (error: unknown) => reply(toReplyError(ctx, error)),
-      )
+    rcptTo: (session, recipient) => {
+      extendDeadline(session, 'command')
+      return checkRcptTo(recipient, session.mailFrom)
+    },
+    data: (session) => {
+      extendDeadline(session, 'mail')
+      return receiveMessage(ctx, session, () => extendDeadline(session, 'command'))
     },
   }
 }
 
-/** Returns the id of the key. */
-async function logInConnection(
+/** Returns the refusal of a failed login. */
+async function logInSession(
   ctx: SubmissionContext,
-  connection: SubmissionConnection,
+  { remoteAddress: peer, state }: SubmissionSession,
   password: string,
-): Promise<string> {
+): Promise<ReplyError | null> {
   try {
-    const { keyId } = await logIn(ctx, password, connection.remoteAddress)
-    connection.key = password
-    connection.extendDeadline(STEP_MS.command)
+    await logIn(ctx, password, peer)
+    state.key = password
     ctx.metrics.add('mailstead_submission_logins_total', ['accepted'])
-    return keyId
+    return null
   } catch (error) {
+    const refusal = toReplyError(ctx, error)
     ctx.metrics.add('mailstead_submission_logins_total', ['refused'])
-    ctx.log.info({ peer: connection.remoteAddress, reply: toReplyError(ctx, error).message }, 'login refused')
-    throw error
+    ctx.log.info({ peer, reply: refusal.message }, 'login refused')
+    return refusal
   }
 }
 
 async function startTransaction(
   ctx: SubmissionContext,
-  connection: SubmissionConnection,
-  address: Parameters<typeof checkMailFrom>[0],
-): Promise<SubmissionSender> {
-  const refusal = checkMailFrom(address)
-  if (refusal !== null) throw refusal
-  // STARTTLS discards the login (RFC 3207 4.2): smtp-server clears the user
-  const sender = await authorizeTransaction(ctx, connection, connection.session.user ? connection.key : null)
-  connection.extendDeadline(STEP_MS.command)
-  return sender
+  { isLoggedIn, remoteAddress, state }: SubmissionSession,
+): Promise<ReplyError | null> {
+  try {
+    // STARTTLS discards the login (RFC 3207 4.2)
+    const key = isLoggedIn ? state.key : null
+    state.sender = await authorizeTransaction(ctx, { remoteAddress, isLocal: state.isLocal }, key)
+    return null
+  } catch (error) {
+    return toReplyError(ctx, error)
+  }
 }
 
 /** The span of a transaction, from DATA to the reply, which begins its trace. Null if it is not recorded. */
@@ -111,32 +118,52 @@ function startTransactionSpan(
   return tracer?.startTrace({ name: 'SMTP submission', kind: 'server', attributes }, null) ?? null
 }
 
-async function receiveMessage(
-  ctx: SubmissionContext,
-  connection: SubmissionConnection,
-  data: DataCommand,
-): Promise<string> {
+function receiveMessage(ctx: SubmissionContext, session: SubmissionSession, onEnd: () => void): MessageSink {
+  const { sender } = session.state
+  if (sender === null) throw INTERNAL_ERROR
   const began = performance.now()
-  connection.extendDeadline(STEP_MS.mail)
-  let code = ACCEPTED
-  try {
-    return await acceptMessage(ctx, data)
-  } catch (error) {
-    const refusal = toReplyError(ctx, error)
-    code = refusal.responseCode
-    const { requestId } = data
-    ctx.log.info({ requestId, peer: connection.remoteAddress, reply: `${code} ${refusal.message}` }, 'refused')
-    throw refusal
-  } finally {
-    connection.extendDeadline(STEP_MS.command)
-    data.span?.end({ attributes: { 'mailstead.smtp.reply_code': code } })
+  const requestId = newId()
+  const span = startTransactionSpan(ctx, requestId, sender)
+  const octets = new MessageOctets({
+    maxBytes: maxOctets(ctx.config),
+    memory: ctx.memory,
+    disconnect: () => session.destroy(),
+  })
+  const finish = (code: number): void => {
+    octets.release()
+    onEnd()
+    span?.end({ attributes: { 'mailstead.smtp.reply_code': code } })
     ctx.metrics.add('mailstead_submission_messages_total', [String(code)])
     ctx.metrics.observe('mailstead_submission_seconds', [], (performance.now() - began) / 1000)
+  }
+  const refuse = (refusal: ReplyError): void => {
+    const { responseCode: code, message } = refusal
+    ctx.log.info({ requestId, peer: session.remoteAddress, reply: `${code} ${message}` }, 'refused')
+    finish(code)
+  }
+  const accept = async (): Promise<string> => {
+    const received: ReceivedMessage = { requestId, span, octets: octets.complete(), session, sender }
+    return acceptMessage(ctx, received)
+  }
+  return {
+    write: (chunk) => octets.add(chunk),
+    end: async () => {
+      try {
+        const text = await accept()
+        finish(ACCEPTED)
+        return text
+      } catch (error) {
+        const refusal = toReplyError(ctx, error)
+        refuse(refusal)
+        throw refusal
+      }
+    },
+    abort: () => refuse(LOST),
   }
 }
 
 function toReplyError({ log }: SubmissionContext, error: unknown): ReplyError {
   if (error instanceof ReplyError) return error
   log.error({ err: error }, 'failed to process a command of a submission client')
-  return OUR_FAULT
+  return INTERNAL_ERROR
 }

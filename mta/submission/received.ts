@@ -3,15 +3,21 @@
  * and the message id.
  */
 import { isIPv6 } from 'node:net'
-import type { SMTPServerSession } from 'smtp-server'
+import type { SmtpSession } from '#mta/smtp-server/session.ts'
 import type { Receipt } from '#src/submission/prepare.ts'
 
-export function receivedField(session: SMTPServerSession, { by, id, at }: Receipt): string {
-  const { hostNameAppearsAs, remoteAddress, transmissionType, envelope } = session
-  const helo = hostNameAppearsAs.replaceAll(/[^!-'*-~]/g, '?').slice(0, 255)
+type ReceivedFrom = Pick<SmtpSession, 'helo' | 'remoteAddress' | 'isExtended' | 'isLoggedIn' | 'mailFrom' | 'tls'>
+
+export function receivedField(session: ReceivedFrom, { by, id, at }: Receipt): string {
+  const { helo, remoteAddress } = session
+  const name = helo.replaceAll(/[^!-'*-~]/g, '?').slice(0, 255)
   const address = isIPv6(remoteAddress) ? `IPv6:${remoteAddress}` : remoteAddress
-  const isUtf8 = envelope.mailFrom !== false && envelope.mailFrom.args !== false && 'SMTPUTF8' in envelope.mailFrom.args
-  const how = isUtf8 ? transmissionType.replace(/^E?SMTP/, 'UTF8SMTP') : transmissionType
   const date = at.toUTCString().replace('GMT', '+0000')
-  return `Received: from ${helo} ([${address}])\r\n\tby ${by} with ${how} id ${id};\r\n\t${date}\r\n`
+  return `Received: from ${name} ([${address}])\r\n\tby ${by} with ${protocolOf(session)} id ${id};\r\n\t${date}\r\n`
+}
+
+/** RFC 3848, RFC 6531 4.3 */
+function protocolOf({ isExtended, isLoggedIn, mailFrom, tls }: ReceivedFrom): string {
+  const name = mailFrom?.parameters.has('SMTPUTF8') === true ? 'UTF8SMTP' : isExtended ? 'ESMTP' : 'SMTP'
+  return `${name}${tls === null ? '' : 'S'}${isLoggedIn ? 'A' : ''}`
 }

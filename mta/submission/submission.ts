@@ -5,13 +5,13 @@
  * disconnected has no 250 and sends its message again.
  */
 import type { Socket } from 'node:net'
-import type { SMTPServerOptions } from 'smtp-server'
 import { loadPlans } from '#config/plans.ts'
 import { createConnectionsPerNetwork } from '#mta/smtp-server/connections-per-network.ts'
 import { openPorts, type OpenPort } from '#mta/smtp-server/listener.ts'
-import type { PeerOptions } from '#mta/smtp-server/prompt-greeting.ts'
 import type { ProxiedPeer } from '#mta/smtp-server/proxy-header.ts'
+import { SUBMISSION_MAIL_PARAMETERS, SUBMISSION_RCPT_PARAMETERS } from '#mta/smtp-server/envelope-command.ts'
 import type { Certificate } from '#mta/smtp-server/self-signed-certificate.ts'
+import { SmtpServer, type SmtpServerOptions } from '#mta/smtp-server/smtp-server.ts'
 import { loadServerCertificate, watchServerCertificate } from '#mta/smtp-server/server-certificate.ts'
 import { createKeyring } from '#src/auth/keys.ts'
 import type { Context } from '#src/context.ts'
@@ -25,7 +25,6 @@ import type { SubmissionContext } from './context.ts'
 import { createHandlers } from './handlers.ts'
 import { createRelays } from './relays.ts'
 import { removePorts, publishPorts, type SubmissionPorts } from '#src/net/submission-ports.ts'
-import { SubmissionServer } from './server.ts'
 import { maxOctets } from '#src/submission/message-octets.ts'
 
 export interface SubmissionRole {
@@ -35,7 +34,7 @@ export interface SubmissionRole {
   stop(): Promise<void>
 }
 
-const IDLE_MS = 5 * 60_000 // RFC 5321 4.5.3.2.7
+const IDLE_SECONDS = 5 * 60 // RFC 5321 4.5.3.2.7
 const CLOSE_MS = 3000
 const NETWORK_SHARE = 0.2
 /**
@@ -132,7 +131,8 @@ interface SubmissionListeners {
 
 /** `sockets`: receives the open connections. */
 function createListeners(ctx: SubmissionContext, sockets: Set<Socket>, certificate: Certificate): SubmissionListeners {
-  const servers: SubmissionServer[] = []
+  const handlers = createHandlers(ctx)
+  const servers: SmtpServer<unknown>[] = []
   const networks = createConnectionsPerNetwork(Math.ceil(ctx.config.submissionConnections * NETWORK_SHARE))
   ctx.metrics.collect(() => ({
     mailstead_submission_connections: [{ labels: [], value: sockets.size }],
@@ -153,10 +153,11 @@ function createListeners(ctx: SubmissionContext, sockets: Set<Socket>, certifica
     })
     return true
   }
-  const peers: PeerOptions = { proxyNetworks: ctx.config.proxyProtocolNetworks, log: ctx.log, admit }
+  const { clock, config, log } = ctx
+  const deps = { clock, log, proxyNetworks: config.proxyProtocolNetworks, admit }
   return {
     listen: (open, isTls) => {
-      const server = createServer(ctx, { certificate: current, isTls, peers })
+      const server = new SmtpServer({ ...optionsOf(ctx, current), isTls }, handlers, deps)
       servers.push(server)
       return open.listen(server)
     },
@@ -165,62 +166,26 @@ function createListeners(ctx: SubmissionContext, sockets: Set<Socket>, certifica
     },
     useCertificate: (renewed) => {
       current = renewed
-      for (const server of servers) server.updateSecureContext(renewed)
+      for (const server of servers) server.updateCertificate(renewed)
     },
     close: async () => {
-      await Promise.all(
-        servers
-          .filter((one) => one.server.listening)
-          .map(
-            (one) =>
-              new Promise<void>((resolve) => {
-                one.close(resolve)
-              }),
-          ),
-      )
+      await Promise.all(servers.map((server) => server.stop()))
       for (const socket of sockets) socket.destroy()
     },
   }
 }
 
-interface PortServer {
-  readonly certificate: Certificate
-  readonly isTls: boolean
-  readonly peers: PeerOptions
-}
-
-function createServer(ctx: SubmissionContext, { certificate, isTls, peers }: PortServer): SubmissionServer {
-  const server: SubmissionServer = new SubmissionServer(
-    {
-      ...optionsOf(ctx, certificate),
-      secure: isTls,
-      ...createHandlers(ctx, (session) => server.connectionOf(session)),
-    },
-    { mayLogInPlain: ctx.config.submissionPlainLogin === 'anywhere', clock: ctx.clock, peers },
-  )
-  // without a listener, one failed TLS handshake ends the process
-  server.on('error', (error) => ctx.log.debug({ err: error }, 'connection error of a submission client'))
-  return server
-}
-
-function optionsOf({ config }: SubmissionContext, certificate: Certificate): SMTPServerOptions {
+function optionsOf({ config }: SubmissionContext, certificate: Certificate): SmtpServerOptions {
   return {
-    ...certificate,
-    minVersion: 'TLSv1.2',
     name: config.serverName,
     banner: 'Mailstead',
-    logger: false,
-    authMethods: ['PLAIN', 'LOGIN'],
-    authOptional: true,
-    allowInsecureAuth: true, // SubmissionConnection decides whether AUTH is accepted
-    disabledCommands: ['WIZ', 'SHELL', 'KILL'],
-    disableReverseLookup: true,
-    hideENHANCEDSTATUSCODES: false,
-    hideDSN: false,
-    size: maxOctets(config),
+    certificate,
+    mailParameters: SUBMISSION_MAIL_PARAMETERS,
+    rcptParameters: SUBMISSION_RCPT_PARAMETERS,
+    maxOctets: maxOctets(config),
     maxRecipients: config.maxRecipients,
-    maxClients: config.submissionConnections,
-    socketTimeout: IDLE_MS,
-    closeTimeout: CLOSE_MS,
+    maxConnections: config.submissionConnections,
+    idleSeconds: IDLE_SECONDS,
+    closeMs: CLOSE_MS,
   }
 }

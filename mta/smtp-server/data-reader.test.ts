@@ -1,7 +1,7 @@
 import { assert } from 'chai'
 import * as fc from 'fast-check'
 import { SMTPStream } from 'smtp-server/lib/smtp-stream.js'
-import { searchDots } from './message-data.ts'
+import { DataReader } from './data-reader.ts'
 
 interface Read {
   /** The data of each message, one character per octet. */
@@ -9,10 +9,9 @@ interface Read {
   readonly commands: string[]
 }
 
-/** Feeds the chunks to a stream that is in data mode from the start, and again after each command DATA. */
-async function read(chunks: readonly string[], isOurs: boolean): Promise<Read> {
+/** Feeds the chunks to smtp-server's reader in data mode, from the start and again after each command DATA. */
+async function readWithLibrary(chunks: readonly string[]): Promise<Read> {
   const stream = new SMTPStream()
-  if (isOurs) searchDots(stream)
   const [messages, commands]: [string[], string[]] = [[], []]
   const startData = (): void => {
     const parts: Buffer[] = []
@@ -33,6 +32,35 @@ async function read(chunks: readonly string[], isOurs: boolean): Promise<Read> {
     await new Promise((resolve) => {
       stream.write(Buffer.from(chunk, 'latin1'), resolve)
     })
+  return { messages, commands }
+}
+
+/** The same with our reader. */
+function read(chunks: readonly string[]): Read {
+  const [messages, commands]: [string[], string[]] = [[], []]
+  let parts: Buffer[] = []
+  let reader: DataReader | null = new DataReader()
+  let line = ''
+  const readLine = (octets: Buffer): number => {
+    const end = octets.indexOf('\n') + 1
+    line += octets.toString('latin1', 0, end === 0 ? octets.length : end)
+    if (end === 0) return octets.length
+    commands.push(line.replace(/\r?\n$/, ''))
+    line = ''
+    if (commands.at(-1) === 'DATA') reader = new DataReader()
+    return end
+  }
+  const readData = (octets: Buffer, from: DataReader): number => {
+    const end = from.read(octets, { write: (part) => parts.push(Buffer.from(part)) })
+    if (end < 0) return octets.length
+    messages.push(Buffer.concat(parts).toString('latin1'))
+    parts = []
+    reader = null
+    return end
+  }
+  for (const chunk of chunks)
+    for (let rest = Buffer.from(chunk, 'latin1'); rest.length > 0;)
+      rest = rest.subarray(reader === null ? readLine(rest) : readData(rest, reader))
   return { messages, commands }
 }
 
@@ -65,27 +93,20 @@ describe('the data of a message', () => {
   ]
   for (const [what, chunks, expected] of cases)
     it(what, async () => {
-      assert.deepEqual(await read(chunks, true), expected)
-      assert.deepEqual(await read(chunks, false), expected)
+      assert.deepEqual(read(chunks), expected)
+      assert.deepEqual(await readWithLibrary(chunks), expected)
     })
 
-  for (const [what, chunk] of [
-    ['a message', `text${END}`],
-    ['an empty message', '.\r\n'],
-  ] as const)
-    it(`smtp-server does not hold the chunk that ends ${what}`, () => {
-      const stream = new SMTPStream()
-      searchDots(stream)
-      stream.startDataMode().resume()
-      const rests: Buffer[] = []
-      // oxlint-disable-next-line no-underscore-dangle -- the name of smtp-server
-      stream._endDataMode = (_data, rest) => rests.push(rest)
-      stream.write(Buffer.from(chunk))
-      assert.deepEqual(
-        rests.map(({ buffer }) => buffer.byteLength),
-        [0],
-      )
-    })
+  it('loses a stuffed dot behind a bare LF at its very beginning', () => {
+    assert.deepEqual(read([`\n..a${END}`]), { messages: ['\n.a\r\n'], commands: [] })
+  })
+  it('is not copied', () => {
+    const chunk = Buffer.from(`a\r\n..b\r\n${'text\r\n'.repeat(100)}`)
+    const parts: Buffer[] = []
+    new DataReader().read(chunk, { write: (part) => parts.push(part) })
+    assert.ok(parts.every(({ buffer }) => buffer === chunk.buffer))
+    assert.strictEqual(Buffer.concat(parts).toString(), `a\r\n.b\r\n${'text\r\n'.repeat(100)}`)
+  })
 
   it('is that of smtp-server for random data in random chunks', async () => {
     const piece = fc.constantFrom(
@@ -109,7 +130,9 @@ describe('the data of a message', () => {
     await fc.assert(
       fc.asyncProperty(chunks, async (given) => {
         const all = [...given, `\r\nend${END}`]
-        assert.deepEqual(await read(all, true), await read(all, false))
+        // smtp-server does not see a dot behind a bare LF that is the first octet (the case above)
+        fc.pre(!all.join('').startsWith('\n.'))
+        assert.deepEqual(read(all), await readWithLibrary(all))
       }),
       { numRuns: 2000 },
     )
