@@ -5,6 +5,7 @@
  * at a domain where this server issues them: the bounce domain, its own name, and verified MAIL FROM names.
  */
 import type { Config } from '#config/load.ts'
+import { parseAddress } from '#src/mail/address.ts'
 import { type Mac, parseReturnPath } from '#src/mail/verp.ts'
 import { DMARC_REPORT_LOCAL } from '#src/domains/records.ts'
 import { TLS_REPORT_LOCAL } from '#src/tls-reports/received-queue.ts'
@@ -50,7 +51,10 @@ export interface InboundTargetDeps {
 }
 
 /** Returns null for an address that this server does not accept. */
-export async function resolveTarget(address: string, deps: InboundTargetDeps): Promise<InboundTarget | null> {
+export async function resolveTarget(given: string, deps: InboundTargetDeps): Promise<InboundTarget | null> {
+  const read = parseAddress(given)
+  // the domains of routes are stored with A-labels
+  const address = read.ok ? read.address.address : given
   const issued = await resolveIssued(address, deps)
   if (issued !== null) return issued
   const to = await deps.routes.find(address)

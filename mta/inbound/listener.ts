@@ -167,7 +167,10 @@ async function validateRecipient(
 /** RFC 3463 3.8: this port relays to nobody. */
 const UNKNOWN_RECIPIENT = new ReplyError(550, '5.7.1 This server accepts no mail for this address')
 const FULL = new ReplyError(452, '4.2.2 The recipient has received too much mail, try again later')
+const RECIPIENT_CHANGED = new ReplyError(451, '4.2.0 A recipient changed while the mail arrived, try again later')
 const STORAGE_FAILURE = new ReplyError(451, '4.3.0 Temporary storage failure, try again later')
+
+/** The open connections, with the limit of each network. */
 interface Connections {
   /** False if its network has too many; it is closed then. */
   track(socket: Socket, peer: ProxiedPeer): boolean
@@ -234,8 +237,9 @@ async function acceptMail(
   const found = await Promise.all(rcptTo.map(({ address }) => resolveTarget(address, targetDeps(deps))))
   const targets = found.filter((target) => target !== null)
   if (targets.some(({ kind }) => kind === 'full')) throw FULL
-  // an address that has changed since RCPT: the sender retries
-  if (targets.some((target) => raw.length < Math.min(size, octetsFor(target)))) throw STORAGE_FAILURE
+  // a route that was deleted or changed since RCPT: the sender retries, and RCPT replies with the current state
+  if (targets.length < found.length || targets.some((target) => raw.length < Math.min(size, octetsFor(target))))
+    throw RECIPIENT_CHANGED
   const common = { mailFrom: mailFrom?.address ?? '', peer: remoteAddress, helo, isTls: tls !== null, size }
   await Promise.all(
     targets.map((target) => deps.accept({ ...common, target, raw: raw.subarray(0, octetsFor(target)) })),

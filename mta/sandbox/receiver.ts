@@ -7,6 +7,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { domainToUnicode } from 'node:url'
 import { MAIL_PARAMETERS } from '#mta/smtp-server/envelope-command.ts'
 import { ReplyError } from '#mta/smtp-server/reply.ts'
 import type { SmtpSession } from '#mta/smtp-server/session.ts'
@@ -76,7 +77,7 @@ function optionsOf({ ctx, certificate, failsTls = false }: SandboxReceiverDeps):
     name: SANDBOX_MX,
     banner: 'Mailstead sandbox',
     certificate,
-    requiresClientCertificate: failsTls,
+    failsHandshakes: failsTls,
     mailParameters: MAIL_PARAMETERS,
     rcptParameters: {},
     maxOctets: maxOctetsOf(ctx),
@@ -170,13 +171,19 @@ function findFlaw(raw: Buffer): string | null {
   return /(?<!\r)\n/.test(text) ? 'bare LF' : null
 }
 
+/** The inbox shows and searches international domains as people write them. */
+function withReadableDomain(address: string): string {
+  const at = address.lastIndexOf('@') + 1
+  return `${address.slice(0, at)}${domainToUnicode(address.slice(at)) || address.slice(at)}`
+}
+
 async function storeAccepted(
   { ctx, inspector, writer }: SandboxReceiverDeps,
   session: SmtpSession,
   raw: Buffer,
 ): Promise<string> {
   const mailFrom = senderOf(session)
-  const recipients = session.rcptTo.map(({ address }) => address)
+  const recipients = session.rcptTo.map(({ address }) => withReadableDomain(address))
   const tls = session.tls === null ? null : `${session.tls.version} ${session.tls.standardName}`
   try {
     const inspection = await inspector.inspect(raw, mailFrom)

@@ -63,6 +63,12 @@ describe('sandbox', () => {
       assert.strictEqual(kept?.tls, null)
     })
 
+    it('stores an international domain as people write it', async () => {
+      assert.match((await bed.send({ to: 'bob@xn--hxajbheg2az3al.example' })).at(-1) ?? '', /^250 /)
+      const [line] = await listInbox(bed.ctx.db, 10)
+      assert.strictEqual(line?.rcptTo, 'bob@παράδειγμα.example')
+    })
+
     it('finds the message id in the return-path, else in the Message-ID', async () => {
       const [one, other] = [newId(), newId()]
       await bed.send({

@@ -24,7 +24,7 @@ export interface ConnectionServer {
 /** How long a client may take to close its side after the last reply. */
 const CLOSE_SECONDS = 5
 export const HANDSHAKE_SECONDS = 30
-const IDLE = new ReplyError(421, '4.4.2 No command for too long')
+const IDLE = new ReplyError(421, '4.4.2 Nothing was received for too long: connect again')
 
 export abstract class SmtpConnection {
   readonly remoteAddress: string
@@ -122,9 +122,7 @@ export abstract class SmtpConnection {
   protected listen(secured: TLSSocket | null): void {
     const socket = this.#socket
     this.tls = secured === null ? null : secured.getCipher()
-    socket.on('error', (error) =>
-      this.#server.log.debug({ err: error, peer: this.remoteAddress }, 'SMTP connection failed'),
-    )
+    socket.on('error', (error) => this.#log(error))
     socket.on('data', (chunk: Buffer) => this.#read(chunk))
     socket.once('end', () => socket === this.#socket && this.#readEnd())
     socket.once('close', () => socket === this.#socket && this.release())
@@ -136,12 +134,15 @@ export abstract class SmtpConnection {
     if (this.hasEnded) return this.close()
     this.#isInHandshake = true
     this.#socket.removeAllListeners('data').pause()
-    const secured = startHandshake(this.#socket, this.#server.tlsSettings, () => {
-      this.tls = secured.getCipher()
-      this.#isInHandshake = false
-      this.#isBlocked = false
-      onSecured()
-      this.resume()
+    const secured = startHandshake(this.#socket, this.#server.tlsSettings, {
+      onSecured: () => {
+        this.tls = secured.getCipher()
+        this.#isInHandshake = false
+        this.#isBlocked = false
+        onSecured()
+        this.resume()
+      },
+      onFailed: (error) => this.#log(error),
     })
     this.#socket = secured
     this.listen(null)
@@ -171,7 +172,7 @@ export abstract class SmtpConnection {
 
   /**
    * Ends the connection once the replies are written. What still arrives is read and discarded: to close at once could
-   * destroy the last reply on its way. After QUIT a client sends no more, and most have disconnected by then.
+   * destroy the last reply on its way. After QUIT clients send no more, and most have disconnected by then.
    */
   protected close(hasQuit = false): void {
     if (this.isClosed) return
@@ -182,6 +183,10 @@ export abstract class SmtpConnection {
     if (hasQuit && this.tls === null) return this.#socket.destroySoon()
     this.#socket.end()
     this.#socket.resume()
+  }
+
+  #log(error: Error): void {
+    this.#server.log.debug({ err: error, peer: this.remoteAddress }, 'SMTP connection failed')
   }
 
   #expire(): void {

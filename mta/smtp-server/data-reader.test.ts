@@ -76,7 +76,7 @@ describe('the data of a message', () => {
       { messages: ['.a\r\n..b\r\n.\r\n'], commands: [] },
     ],
     [
-      'does not end at a dot behind a bare LF',
+      'does not end at a dot after a bare LF',
       [`a\n.\nb\n.\r\nc${END}`],
       { messages: ['a\n.\nb\n.\r\nc\r\n'], commands: [] },
     ],
@@ -97,7 +97,7 @@ describe('the data of a message', () => {
       assert.deepEqual(await readWithLibrary(chunks), expected)
     })
 
-  it('loses a stuffed dot behind a bare LF at its very beginning', () => {
+  it('loses a stuffed dot after a bare LF at its very beginning', () => {
     assert.deepEqual(read([`\n..a${END}`]), { messages: ['\n.a\r\n'], commands: [] })
   })
   it('is not copied', () => {
@@ -130,7 +130,7 @@ describe('the data of a message', () => {
     await fc.assert(
       fc.asyncProperty(chunks, async (given) => {
         const all = [...given, `\r\nend${END}`]
-        // smtp-server does not see a dot behind a bare LF that is the first octet (the case above)
+        // smtp-server does not see a dot after a bare LF that is the first octet (the case above)
         fc.pre(!all.join('').startsWith('\n.'))
         assert.deepEqual(read(all), await readWithLibrary(all))
       }),

@@ -5,15 +5,15 @@
  *
  * The final dot counts only between two CRLF, or at the very beginning: with any other end, text of a message could be
  * read as commands of its client (SMTP smuggling). A dot at the start of a line is removed only before another dot,
- * also behind a bare LF. A test compares the result with that of smtp-server for random data in random chunks.
+ * also after a bare LF. A test compares the result with that of smtp-server for random data in random chunks.
  */
 export interface DataSink {
   /** The chunk belongs to the callee. */
   write(chunk: Buffer): void
 }
 
-/** What ended the last chunk. The dot of the last three, and the CR behind it, are withheld: they may be the end. */
-type ChunkEnd = 'in-line' | 'behind-cr' | 'at-line' | 'at-bare-line' | 'dot' | 'bare-dot' | 'dot-cr'
+/** What ended the last chunk. The dot of the last three, and the CR after it, are withheld: they may be the end. */
+type ChunkEnd = 'in-line' | 'after-cr' | 'at-line' | 'at-bare-line' | 'dot' | 'bare-dot' | 'dot-cr'
 
 const [CR, LF, DOT] = [13, 10, 46]
 const LINE_DOT = Buffer.from('\n.')
@@ -28,7 +28,7 @@ export class DataReader {
     if (ended !== null) return ended
     const lines = new UnstuffedLines(chunk)
     for (let dot = this.#firstDot(chunk); dot >= 0; dot = nextDot(chunk, dot)) {
-      const isAtLine = this.#isBehindCrlf(chunk, dot)
+      const isAtLine = this.#isAfterCrlf(chunk, dot)
       const [next, third] = [chunk[dot + 1], chunk[dot + 2]]
       if (next === DOT) lines.removeDot(dot)
       else if (next === undefined) return this.#withhold(isAtLine ? 'dot' : 'bare-dot', lines.upTo(dot), sink)
@@ -50,7 +50,7 @@ export class DataReader {
     if (last === 'dot-cr') {
       if (chunk[0] === LF) return 1
       sink.write(Buffer.from('.\r'))
-      this.#last = 'behind-cr'
+      this.#last = 'after-cr'
     } else if (last === 'dot' || last === 'bare-dot') {
       if (last === 'dot' && chunk[0] === CR) {
         if (chunk[1] === LF) return 2
@@ -76,16 +76,16 @@ export class DataReader {
     return isAtLine && chunk[0] === DOT ? 0 : nextDot(chunk, 0)
   }
 
-  #isBehindCrlf(chunk: Buffer, dot: number): boolean {
+  #isAfterCrlf(chunk: Buffer, dot: number): boolean {
     if (dot > 1) return chunk[dot - 2] === CR
-    return this.#last === (dot === 1 ? 'behind-cr' : 'at-line')
+    return this.#last === (dot === 1 ? 'after-cr' : 'at-line')
   }
 
   #endOf(chunk: Buffer): ChunkEnd {
     const last = chunk.at(-1)
-    if (last === CR) return 'behind-cr'
+    if (last === CR) return 'after-cr'
     if (last !== LF) return 'in-line'
-    const isCrlf = chunk.length > 1 ? chunk.at(-2) === CR : this.#last === 'behind-cr'
+    const isCrlf = chunk.length > 1 ? chunk.at(-2) === CR : this.#last === 'after-cr'
     return isCrlf ? 'at-line' : 'at-bare-line'
   }
 }

@@ -70,7 +70,7 @@ describe('MAIL and RCPT', () => {
     ['MAIL', 'MAIL FROM:<a@b.example> SIZE', /^501 5\.5\.4 /],
     ['MAIL', 'MAIL FROM:<a@b.example> SIZE=1 size=2', /^501 5\.5\.4 .*given twice/],
     ['MAIL', 'MAIL FROM:<a@b.example> BODY=BINARYMIME', /^501 5\.5\.4 /],
-    ['MAIL', 'MAIL FROM:<a@b.example> SMTPUTF8=1', /^501 5\.5\.4 .*has no value/],
+    ['MAIL', 'MAIL FROM:<a@b.example> SMTPUTF8=1', /^501 5\.5\.4 .*takes no value/],
     ['MAIL', 'MAIL FROM:<a@b.example> RET=HALF', /^501 5\.5\.4 /],
     ['MAIL', 'MAIL FROM:<a@b.example> ENVID=', /^501 5\.5\.4 .*requires a value/],
     ['MAIL', 'MAIL FROM:<a@b.example> ENVID=a+0D+0Ab', /^501 5\.5\.4 .*control character/],

@@ -22,7 +22,7 @@ type ParameterRule = (value: string | true) => string | null
 export type ParameterRules = Readonly<Record<string, ParameterRule>>
 
 const hasValue: ParameterRule = (value) => (value === true || value === '' ? 'requires a value' : null)
-const isFlag: ParameterRule = (value) => (value === true ? null : 'has no value')
+const isFlag: ParameterRule = (value) => (value === true ? null : 'takes no value')
 const matches =
   (pattern: RegExp, problem: string): ParameterRule =>
   (value) =>

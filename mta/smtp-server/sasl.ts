@@ -9,7 +9,7 @@ type Mechanism = (session: SmtpSession, initial: string | undefined) => Promise<
 
 const HELO_FIRST = new ReplyError(503, '5.5.1 Send EHLO first')
 const LOGGED_IN = new ReplyError(503, '5.5.1 The connection is already logged in')
-const IN_TRANSACTION = new ReplyError(503, '5.5.1 AUTH is not allowed in a transaction')
+const IN_TRANSACTION = new ReplyError(503, '5.5.1 AUTH is not allowed in a transaction: send RSET first')
 const PLAIN_TEXT = new ReplyError(538, '5.7.11 Encryption required for authentication: use STARTTLS first')
 const UNKNOWN_MECHANISM = new ReplyError(504, '5.5.4 Unknown mechanism: use PLAIN or LOGIN')
 const TOO_MANY_WORDS = new ReplyError(501, '5.5.4 Send AUTH with a mechanism and at most one response')

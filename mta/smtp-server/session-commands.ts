@@ -18,7 +18,7 @@ const MAIL_FIRST = new ReplyError(503, '5.5.1 Send MAIL first')
 const RCPT_FIRST = new ReplyError(503, '5.5.1 Send RCPT first: no recipient was accepted')
 const TOO_MANY_RECIPIENTS = new ReplyError(452, '4.5.3 Too many recipients: send another message to the others')
 const BAD_HELO = new ReplyError(501, '5.5.4 Send EHLO or HELO with the name of your host')
-const NO_ARGUMENT = new ReplyError(501, '5.5.4 The command has no argument')
+const NO_ARGUMENT = new ReplyError(501, '5.5.4 Send this command without an argument')
 const VRFY_ARGUMENT = new ReplyError(501, '5.5.4 Send VRFY with an address')
 const TLS_ACTIVE = new ReplyError(503, '5.5.1 TLS is already active')
 
@@ -88,7 +88,7 @@ async function startTransaction(session: SmtpSession, line: string): Promise<voi
   const sender = parseEnvelopeCommand('MAIL', line, options.mailParameters)
   if (session.mailFrom !== null) throw NESTED_MAIL
   if (Number(sender.parameters.get('SIZE') ?? 0) > options.maxOctets)
-    throw new ReplyError(552, `5.3.4 The message has more than ${options.maxOctets} octets`)
+    throw new ReplyError(552, `5.3.4 The message has more than ${options.maxOctets} octets: send a smaller one`)
   const refusal = await handlers.mailFrom(session, sender)
   if (refusal !== null) throw refusal
   session.mailFrom = sender
@@ -127,7 +127,7 @@ function reset(session: SmtpSession): void {
 
 function verify(session: SmtpSession, line: string): void {
   if (line.trim().length <= 'VRFY'.length) throw VRFY_ARGUMENT
-  session.reply(252, '2.1.5 Send a message to find out')
+  session.reply(252, '2.0.0 Send a message to find out')
 }
 
 function startTls(session: SmtpSession, line: string): void {

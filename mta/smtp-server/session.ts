@@ -2,7 +2,7 @@
  * One SMTP session: reads commands and data, one at a time. session-commands.ts defines what the commands do, the
  * handlers of the server what happens to mail.
  *
- * While a command waits, nothing more is processed. A client may close its side behind its last command; it still
+ * While a command waits, nothing more is processed. A client may close its side after its last command; it still
  * receives the replies. If a handler fails, the error is logged and the client gets 451, or 421 if the sink of a
  * message fails. A connection that ends within the data of a message aborts that message.
  */
@@ -25,9 +25,9 @@ const CR = 13
 
 const INTERNAL_ERROR = new ReplyError(451, '4.3.0 Internal error, try again later')
 const NOT_STORED = new ReplyError(421, '4.3.0 Internal error, try again later')
-const LINE_TOO_LONG = new ReplyError(421, '4.5.2 The command line is too long')
-const TOO_MANY_CONNECTIONS = new ReplyError(421, '4.3.2 Too many connections, try again in a moment')
-const STOPPING = new ReplyError(421, '4.3.2 The server is stopping, try again later')
+const LINE_TOO_LONG = new ReplyError(421, `4.5.2 A command has more than ${MAX_LINE_OCTETS} octets: send shorter lines`)
+const TOO_MANY_CONNECTIONS = new ReplyError(421, '4.3.2 Too many connections: connect again in a moment')
+const STOPPING = new ReplyError(421, '4.3.2 The server is stopping: connect again later')
 
 type NextLine = (line: string) => Promise<void> | void
 
@@ -48,7 +48,8 @@ export class SmtpSession<State = unknown> extends SmtpConnection {
   /** Octets that were received and are not processed yet. */
   #input: Buffer | null = null
   #hasQuit = false
-  #farewell: ReplyError | null = null
+  #isStoring = false
+  #lastReply: ReplyError | null = null
   #nextLine: NextLine | null = null
   /** The message whose data is being received. */
   #message: { readonly reader: DataReader; readonly sink: MessageSink } | null = null
@@ -68,9 +69,9 @@ export class SmtpSession<State = unknown> extends SmtpConnection {
     this.flush()
   }
 
-  /** The session ends with another reply after the reply to this command. */
-  endAfterReply(farewell: ReplyError): void {
-    this.#farewell = farewell
+  /** The session ends with this reply after the reply to the current command. */
+  endAfterReply(lastReply: ReplyError): void {
+    this.#lastReply = lastReply
   }
 
   quit(): void {
@@ -125,6 +126,11 @@ export class SmtpSession<State = unknown> extends SmtpConnection {
     if (!this.isBusy && !this.isClosed && this.mailFrom === null) this.closeWith(STOPPING)
   }
 
+  /** A message has arrived, and is being stored. */
+  get isStoring(): boolean {
+    return this.#isStoring
+  }
+
   /** The server waits no longer. */
   abandon(): void {
     this.disconnect(STOPPING)
@@ -140,7 +146,7 @@ export class SmtpSession<State = unknown> extends SmtpConnection {
   }
 
   protected override continue(): void {
-    if (this.#farewell !== null) this.refuse(this.#farewell)
+    if (this.#lastReply !== null && !this.isLast) this.refuse(this.#lastReply)
     if (this.isLast) this.#end()
     else this.#process()
     if (this.server.isStopping) this.finish()
@@ -214,14 +220,16 @@ export class SmtpSession<State = unknown> extends SmtpConnection {
     this.#input = end < 0 ? null : restOf(input, end)
     if (end < 0) return
     this.#message = null
+    this.#isStoring = true
     this.#run(async () => {
       try {
         const text = await sink.end()
         if (text === null) this.destroy()
         else this.reply(250, text)
       } finally {
+        this.#isStoring = false
         this.resetTransaction()
-        if (this.server.isStopping) this.#farewell = STOPPING
+        if (this.server.isStopping) this.#lastReply = STOPPING
       }
     })
   }

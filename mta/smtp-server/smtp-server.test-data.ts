@@ -23,6 +23,8 @@ export interface TestSmtpServer {
   aborted: number
   /** Errors that were logged. */
   readonly errors: unknown[]
+  /** What was logged below that. */
+  readonly notes: { readonly peer?: string }[]
   nowMs: number
 }
 
@@ -40,7 +42,13 @@ export async function startTestSmtpServer(
   options: Partial<SmtpServerOptions> = {},
   handlers: Partial<SmtpHandlers<null>> = {},
 ): Promise<TestSmtpServer> {
-  const test = { mails: [] as ReceivedMail[], aborted: 0, errors: [] as unknown[], nowMs: 0 }
+  const test = {
+    mails: [] as ReceivedMail[],
+    aborted: 0,
+    errors: [] as unknown[],
+    notes: [] as { peer?: string }[],
+    nowMs: 0,
+  }
   const server = new SmtpServer<null>(
     {
       name: 'mx.test',
@@ -83,7 +91,7 @@ export async function startTestSmtpServer(
     {
       clock: { now: () => test.nowMs },
       log: {
-        debug: () => undefined,
+        debug: (note: { peer?: string }) => test.notes.push(note),
         warn: () => undefined,
         error: ({ err }: { err: unknown }) => test.errors.push(err),
       },

@@ -1,17 +1,12 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { assert } from 'chai'
+import { readUntil } from '#test/support/read-until.ts'
 import { connectSmtp } from '#test/support/smtp-connection.ts'
 import { until } from '#test/support/until.ts'
+import { ReplyError } from './reply.ts'
 import { startTestSmtpServer, type TestSmtpServer } from './smtp-server.test-data.ts'
-
-async function readUntil(socket: Socket, pattern: RegExp): Promise<void> {
-  let text = ''
-  socket.on('data', (chunk: Buffer) => {
-    text += chunk.toString()
-  })
-  while (!pattern.test(text)) await once(socket, 'data')
-}
 
 describe('an SMTP server', () => {
   let test: TestSmtpServer | null = null
@@ -67,11 +62,13 @@ describe('an SMTP server', () => {
   ] as const)
     it(`disconnects a client that is idle in its handshake ${what}`, async () => {
       test = await startTestSmtpServer({ isTls })
+      const accepted = once(test.listener, 'connection')
       const socket = connect(test.port, '127.0.0.1')
+      await accepted
       if (!isTls) {
         socket.write('EHLO a\r\nSTARTTLS\r\n')
-        await readUntil(socket, /220 2\.0\.0 /)
-      } else await once(socket, 'connect')
+        await readUntil(socket, /\r\n220 2\.0\.0 /)
+      }
       test.server.tick += 40 // seconds
       await once(socket.resume(), 'close')
     })
@@ -97,6 +94,33 @@ describe('an SMTP server', () => {
     client.disconnect()
   })
 
+  it('chooses the cipher, and not the client', async () => {
+    test = await startTestSmtpServer({ isTls: true })
+    const ciphers = 'AES128-SHA:ECDHE-RSA-AES256-GCM-SHA384'
+    const options = {
+      port: test.port,
+      host: '127.0.0.1',
+      rejectUnauthorized: false,
+      maxVersion: 'TLSv1.2',
+      ciphers,
+    } as const
+    const socket = connectTls(options)
+    await once(socket, 'secureConnect')
+    assert.strictEqual(socket.getCipher().name, 'ECDHE-RSA-AES256-GCM-SHA384')
+    socket.destroy()
+  })
+  it('logs a failed handshake with the address of the client', async () => {
+    test = await startTestSmtpServer({ isTls: true })
+    const socket = connect(test.port, '127.0.0.1').on('error', () => undefined)
+    socket.write('EHLO a\r\n')
+    await once(socket.resume(), 'close')
+    assert.deepEqual(
+      test.notes.map(({ peer }) => peer),
+      ['127.0.0.1'],
+    )
+    assert.deepEqual(test.errors, [])
+  })
+
   describe('that stops', () => {
     it('ends idle connections at once, and a transaction after its message', async () => {
       test = await startTestSmtpServer({ closeMs: 10_000 })
@@ -112,6 +136,40 @@ describe('an SMTP server', () => {
       busy.disconnect()
       await stopped
       assert.strictEqual(test.mails.length, 1)
+    })
+    it('waits longer for a message that is being stored than for other connections', async () => {
+      const stored = Promise.withResolvers<string>()
+      test = await startTestSmtpServer(
+        { closeMs: 1 },
+        { data: () => ({ write: () => undefined, end: () => stored.promise, abort: () => undefined }) },
+      )
+      const [busy, other] = [await connectSmtp(test.port), await connectSmtp(test.port)]
+      busy.send('EHLO a\r\nMAIL FROM:<>\r\nRCPT TO:<a@b.example>\r\nDATA\r\nx\r\n.\r\n')
+      for (const code of ['250', '250', '250', '354']) assert.isTrue((await busy.readReply()).startsWith(code))
+      other.send('EHLO a\r\nMAIL FROM:<>\r\n')
+      for (const code of ['250', '250']) assert.isTrue((await other.readReply()).startsWith(code))
+      const stopped = test.server.stop()
+      assert.match(await other.readReply(), /^421 /)
+      stored.resolve('2.6.0 stored')
+      assert.strictEqual(await busy.readReply(), '250 2.6.0 stored')
+      busy.disconnect()
+      await stopped
+    })
+    it('closes a connection with one 421', async () => {
+      const stored = Promise.withResolvers<string>()
+      test = await startTestSmtpServer(
+        { closeMs: 10_000 },
+        { data: () => ({ write: () => undefined, end: () => stored.promise, abort: () => undefined }) },
+      )
+      const client = await connectSmtp(test.port)
+      client.send('EHLO a\r\nMAIL FROM:<>\r\nRCPT TO:<a@b.example>\r\nDATA\r\nx\r\n.\r\n')
+      for (const code of ['250', '250', '250', '354']) assert.isTrue((await client.readReply()).startsWith(code))
+      const stopped = test.server.stop()
+      stored.reject(new ReplyError(421, '4.3.2 The receiver is stopping'))
+      assert.strictEqual(await client.readReply(), '421 4.3.2 The receiver is stopping')
+      assert.strictEqual(await client.readReply(), '')
+      client.disconnect()
+      await stopped
     })
     it('starts no message any more', async () => {
       test = await startTestSmtpServer({ closeMs: 10_000 })
@@ -155,11 +213,11 @@ describe('an SMTP server', () => {
     })
     it('does not wait for a handshake', async () => {
       test = await startTestSmtpServer({ isTls: true, closeMs: 60_000 })
+      const accepted = once(test.listener, 'connection')
       const socket = connect(test.port, '127.0.0.1')
       socket.on('error', () => undefined)
-      await once(socket, 'connect')
       socket.write('\x16') // the first octet of a handshake
-      await new Promise((resolve) => setTimeout(resolve, 50))
+      await accepted
       await test.server.stop()
     })
   })

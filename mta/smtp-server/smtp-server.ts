@@ -1,10 +1,10 @@
 /**
  * An SMTP server (RFC 5321) with STARTTLS or implicit TLS, the PROXY protocol, and the extensions PIPELINING, 8BITMIME,
- * SMTPUTF8, ENHANCEDSTATUSCODES and SIZE; with handlers for them also AUTH and DSN. It differs from smtp-server, which
- * served these ports before, as docs/decisions/134 says.
+ * SMTPUTF8, ENHANCEDSTATUSCODES and SIZE; AUTH if there is a handler for it, DSN if its parameters are accepted.
  *
  * A stop closes the port, ends the connections that have no transaction, gives the others `closeMs`, and disconnects
- * the rest. A connection that fails does not affect another one.
+ * the rest, those whose message is being stored last: such a client would send the message again. A connection that
+ * fails does not affect another one.
  */
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'
@@ -50,8 +50,10 @@ export interface SmtpServerOptions {
   readonly certificate: Certificate
   /** TLS from the first octet, without STARTTLS. */
   readonly isTls?: boolean
-  readonly requiresClientCertificate?: boolean
+  /** For tests of senders: every TLS handshake fails. */
+  readonly failsHandshakes?: boolean
   readonly mailParameters: ParameterRules
+  /** With NOTIFY, DSN is offered. */
   readonly rcptParameters: ParameterRules
   /** The SIZE that is offered. A sink counts what it receives by itself. */
   readonly maxOctets: number
@@ -72,6 +74,8 @@ export interface SmtpServerDeps {
 }
 
 const TICK_MS = 1000
+/** How much longer a message may take that is being stored at a stop. */
+const STORE_MS = 10_000
 
 export class SmtpServer<State> {
   readonly options: SmtpServerOptions
@@ -88,7 +92,7 @@ export class SmtpServer<State> {
   readonly #server: Server
   /** Connections without a session yet: until their PROXY header or TLS handshake is complete. With the first tick. */
   readonly #pending = new Map<Socket, number>()
-  readonly #ticker: NodeJS.Timeout
+  #ticker: NodeJS.Timeout | undefined
 
   constructor(options: SmtpServerOptions, handlers: SmtpHandlers<State>, deps: SmtpServerDeps) {
     this.options = options
@@ -97,9 +101,11 @@ export class SmtpServer<State> {
     this.#deps = deps
     this.tlsSettings = this.#tlsSettingsOf(options.certificate)
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket))
-    // without a listener, a connection that cannot be accepted ends the process
-    this.#server.on('error', (error) => this.log.error({ err: error }, 'an SMTP port failed'))
-    this.#ticker = setInterval(() => this.#sweep(), TICK_MS).unref()
+    this.#server.once('listening', () => {
+      this.#ticker = setInterval(() => this.#sweep(), TICK_MS).unref()
+      // without a listener, a connection that cannot be accepted would end the process
+      this.#server.on('error', (error) => this.log.error({ err: error }, 'an SMTP port failed'))
+    })
   }
 
   /** Listens on a port that is open, or on one of an address. */
@@ -120,7 +126,11 @@ export class SmtpServer<State> {
     for (const socket of this.#pending.keys()) socket.destroy()
     for (const session of this.sessions) session.finish()
     const waiting = new AbortController()
-    await Promise.race([closed, sleep(this.options.closeMs, undefined, { signal: waiting.signal })])
+    const grace = (ms: number): Promise<unknown> =>
+      Promise.race([closed, sleep(ms, undefined, { signal: waiting.signal, ref: false })])
+    await grace(this.options.closeMs)
+    for (const session of [...this.sessions, ...this.leaving]) if (!session.isStoring) session.abandon()
+    await grace(STORE_MS)
     waiting.abort()
     for (const session of [...this.sessions, ...this.leaving]) session.abandon()
     clearInterval(this.#ticker)
@@ -128,10 +138,16 @@ export class SmtpServer<State> {
   }
 
   #tlsSettingsOf({ key, cert }: Certificate): TlsSettings {
-    const { requiresClientCertificate = false } = this.options
-    // a server that requires certificates of its clients learns that they have none only with TLS 1.2
-    const maxVersion = requiresClientCertificate ? 'TLSv1.2' : 'TLSv1.3'
-    return { context: createSecureContext({ key, cert, minVersion: 'TLSv1.2', maxVersion }), requiresClientCertificate }
+    const { failsHandshakes = false } = this.options
+    const context = createSecureContext({
+      key,
+      cert,
+      minVersion: 'TLSv1.2',
+      // with TLS 1.3, a client would learn only after its handshake that it failed
+      maxVersion: failsHandshakes ? 'TLSv1.2' : 'TLSv1.3',
+      honorCipherOrder: true,
+    })
+    return { context, failsHandshakes }
   }
 
   #accept(socket: Socket): void {
@@ -142,11 +158,14 @@ export class SmtpServer<State> {
       this.#pending.delete(socket)
       if (!admit(socket, peer)) return
       if (this.options.isTls !== true) return this.#open(socket, peer, null)
-      socket.on('error', (error) => this.log.debug({ err: error }, 'an SMTP connection failed before its session'))
-      const secured = startHandshake(socket, this.tlsSettings, () => {
+      const onFailed = (error: Error): void =>
+        this.log.debug({ err: error, peer: peer.address }, 'TLS handshake of an SMTP client failed')
+      const onSecured = (): void => {
         this.#pending.delete(secured)
         this.#open(secured, peer, secured)
-      })
+      }
+      socket.on('error', () => undefined) // `secured` emits it, too
+      const secured = startHandshake(socket, this.tlsSettings, { onSecured, onFailed })
       this.#await(secured)
     })
     if (!isFound) this.#await(socket)

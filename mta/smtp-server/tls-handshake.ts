@@ -1,31 +1,49 @@
 /**
  * The server's side of a TLS handshake on an accepted socket, for STARTTLS and for ports that begin with TLS. What the
- * client sent before the handshake is not read afterwards (RFC 3207 4.2). Nobody closes the socket below a handshake:
- * the returned socket is destroyed instead, which closes both.
+ * client sent before the handshake is not read afterwards (RFC 3207 4.2). To close the connection in its handshake,
+ * destroy the returned socket, which closes both; never the one below it.
  */
 import type { Socket } from 'node:net'
 import { type SecureContext, TLSSocket } from 'node:tls'
 
 export interface TlsSettings {
   readonly context: SecureContext
-  /** Requires a certificate of the client. */
-  readonly requiresClientCertificate: boolean
+  /** Every handshake fails: it requires a certificate of the client, which no sender of mail has. */
+  readonly failsHandshakes: boolean
 }
 
-/** Calls `done` after the handshake. A failed handshake destroys the returned socket, which emits `close`. */
-export function startHandshake(socket: Socket, settings: TlsSettings, done: (secured: TLSSocket) => void): TLSSocket {
+export interface HandshakeResult {
+  readonly onSecured: () => void
+  /** The handshake failed, and the socket is destroyed. */
+  readonly onFailed: (error: Error) => void
+}
+
+/** Starts a handshake. The returned socket emits `close` after a failure, too. */
+export function startHandshake(
+  socket: Socket,
+  { context, failsHandshakes }: TlsSettings,
+  { onSecured, onFailed }: HandshakeResult,
+): TLSSocket {
   const secured = new TLSSocket(socket, {
     isServer: true,
-    secureContext: settings.context,
-    requestCert: settings.requiresClientCertificate,
-    rejectUnauthorized: settings.requiresClientCertificate,
+    secureContext: context,
+    requestCert: failsHandshakes,
+    rejectUnauthorized: failsHandshakes,
   })
-  const fail = (): void => void secured.destroy()
-  secured.on('error', fail).on('_tlsError', fail).once('end', fail)
+  let isOver = false
+  const fail = (error = new Error('the client ended the connection in its TLS handshake')): void => {
+    secured.destroy()
+    if (!isOver) onFailed(error)
+    isOver = true
+  }
+  const failAtEnd = (): void => fail()
+  secured.on('error', fail).on('_tlsError', fail).once('end', failAtEnd)
   // a client may renegotiate with TLS 1.2, which emits `secure` again
   secured.once('secure', () => {
-    secured.off('end', fail)
-    done(secured)
+    if (failsHandshakes) return fail(new Error('no client has an accepted certificate'))
+    isOver = true
+    secured.off('end', failAtEnd)
+    onSecured()
   })
   return secured
 }
