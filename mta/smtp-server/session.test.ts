@@ -145,21 +145,24 @@ describe('an SMTP session', () => {
     assert.match(await connection.readReply(), /^221 /)
   })
   it('does not read a client that does not read its replies', async () => {
+    const accepted = once(test.listener, 'connection')
     const socket = connect(test.port, '127.0.0.1')
-    await once(socket, 'connect')
-    socket.pause()
     socket.on('error', () => undefined)
+    socket.pause()
+    const [theirs] = (await accepted) as [Socket]
     // both directions are far more than the buffers of the sockets
     const flood = Buffer.from('EHLO a\r\n'.repeat(100_000))
     for (let n = 0; n < 25; n++) socket.write(flood)
-    let before = -1
+    let [before, stillFor] = [-1, 0]
     await until(async () => {
-      const now = socket.writableLength
-      const isStill = now === before && now > 0
+      const now = theirs.bytesRead
+      stillFor = now === before ? stillFor + 1 : 0
       before = now
       await new Promise((resolve) => setTimeout(resolve, 100))
-      return isStill
+      return stillFor === 5
     })
+    assert.isAbove(socket.writableLength, 0)
+    assert.isBelow(theirs.writableLength, 1_000_000)
     assert.match(await connection.command('NOOP'), /^250 /)
     // it is read again once it reads
     let received = 0
@@ -196,9 +199,11 @@ describe('an SMTP session', () => {
       assert.deepEqual(test.errors, [])
     })
     it('ends a connection whose client closes its side before the handshake', async () => {
+      const before = test.server.tick
       const socket = connect(test.port, '127.0.0.1')
       socket.end('EHLO a\r\nMAIL FROM:<later@b.example>\r\nSTARTTLS\r\n')
       assert.match(await text(socket), /\r\n220 2\.0\.0 .*\r\n$/)
+      assert.isBelow(test.server.tick - before, 20, 'it did not wait for the limit of a handshake')
       await until(async () => test.server.sessions.size === 1) // that of this test
     })
     it('ends a connection whose handshake fails', async () => {

@@ -8,6 +8,9 @@ import { until } from '#test/support/until.ts'
 import { ReplyError } from './reply.ts'
 import { startTestSmtpServer, type TestSmtpServer } from './smtp-server.test-data.ts'
 
+/** Longer than a test may take: what waits for it fails the test. */
+const FOREVER_MS = 600_000
+
 describe('an SMTP server', () => {
   let test: TestSmtpServer | null = null
   afterEach(() => test?.server.stop())
@@ -27,6 +30,7 @@ describe('an SMTP server', () => {
     // these do not close their side
     const refused = [1, 2].map(() => connect({ port: test?.port ?? 0, host: '127.0.0.1', allowHalfOpen: true }))
     for (const socket of refused) assert.match(String(await once(socket, 'data')), /^421 /)
+    assert.strictEqual(test.server.sessions.size, 1)
     first.disconnect()
     await until(async () => test?.server.sessions.size === 0)
     const next = connect(test.port, '127.0.0.1')
@@ -50,6 +54,23 @@ describe('an SMTP server', () => {
     const client = await connectSmtp(test.port)
     client.disconnect()
   })
+  it('lets other connections have their turn while one sends many commands', async () => {
+    let [calls, most] = [0, 0]
+    const rcptTo = (): null => {
+      if (calls++ === 0)
+        setImmediate(() => {
+          most = Math.max(most, calls)
+          calls = 0
+        })
+      return null
+    }
+    test = await startTestSmtpServer({}, { rcptTo })
+    const client = await connectSmtp(test.port)
+    client.send(`EHLO a\r\nMAIL FROM:<>\r\n${'RCPT TO:<a@b.example>\r\n'.repeat(2000)}QUIT\r\n`)
+    for (let reply = await client.readReply(); reply !== '';) reply = await client.readReply()
+    assert.isAbove(most, 0)
+    assert.isAtMost(most, 200)
+  })
   it('disconnects an idle client with a reply', async () => {
     test = await startTestSmtpServer({ idleSeconds: 1 })
     const client = await connectSmtp(test.port)
@@ -61,7 +82,7 @@ describe('an SMTP server', () => {
     ['on a port that begins with TLS', true],
   ] as const)
     it(`disconnects a client that is idle in its handshake ${what}`, async () => {
-      test = await startTestSmtpServer({ isTls })
+      test = await startTestSmtpServer({ isTls, idleSeconds: FOREVER_MS })
       const accepted = once(test.listener, 'connection')
       const socket = connect(test.port, '127.0.0.1')
       await accepted
@@ -123,7 +144,7 @@ describe('an SMTP server', () => {
 
   describe('that stops', () => {
     it('ends idle connections at once, and a transaction after its message', async () => {
-      test = await startTestSmtpServer({ closeMs: 10_000 })
+      test = await startTestSmtpServer({ closeMs: FOREVER_MS })
       const [idle, busy] = [await connectSmtp(test.port), await connectSmtp(test.port)]
       busy.send('EHLO a\r\nMAIL FROM:<>\r\nRCPT TO:<slow@b.example>\r\nDATA\r\nx\r\n')
       for (const code of ['250', '250', '250', '354']) assert.isTrue((await busy.readReply()).startsWith(code))
@@ -158,7 +179,7 @@ describe('an SMTP server', () => {
     it('closes a connection with one 421', async () => {
       const stored = Promise.withResolvers<string>()
       test = await startTestSmtpServer(
-        { closeMs: 10_000 },
+        { closeMs: FOREVER_MS },
         { data: () => ({ write: () => undefined, end: () => stored.promise, abort: () => undefined }) },
       )
       const client = await connectSmtp(test.port)
@@ -172,7 +193,7 @@ describe('an SMTP server', () => {
       await stopped
     })
     it('starts no message any more', async () => {
-      test = await startTestSmtpServer({ closeMs: 10_000 })
+      test = await startTestSmtpServer({ closeMs: FOREVER_MS })
       const client = await connectSmtp(test.port)
       await client.command('EHLO a')
       await client.command('MAIL FROM:<>')
@@ -199,7 +220,7 @@ describe('an SMTP server', () => {
         called.resolve(null)
         return login.promise
       }
-      test = await startTestSmtpServer({ closeMs: 10_000 }, { logIn })
+      test = await startTestSmtpServer({ closeMs: FOREVER_MS }, { logIn })
       const client = await connectSmtp(test.port)
       await client.command('EHLO a')
       client.send('AUTH PLAIN AGEAYg==\r\n')
