@@ -8,6 +8,7 @@ import { openLog } from '#src/platform/log.ts'
 import { returnPathOf } from '#src/mail/verp.ts'
 import { certificateFor } from '#test/support/certificate.ts'
 import { connectSmtp, type SmtpConnection } from '#test/support/smtp-connection.ts'
+import { until } from '#test/support/until.ts'
 import { type IncomingMail, type InboundListener, startInboundListener } from './listener.ts'
 import type { RouteDirectory } from './route-directory.ts'
 
@@ -147,10 +148,12 @@ describe('the listener of the inbound port', () => {
     }
     assert.deepEqual(greetings, ['220 mta.e', '220 mta.e', '421 4.7.0'])
     sockets[0]?.destroy()
-    const again = connect(listener.port, '127.0.0.1')
-    await once(sockets[0]!, 'close')
-    again.write('PROXY TCP4 192.0.2.7 192.0.2.1 51000 25\r\n')
-    assert.match(String(await once(again, 'data')), /^220 /)
-    for (const socket of [...sockets, again]) socket.destroy()
+    await until(async () => {
+      const socket = connect(listener.port, '127.0.0.1')
+      sockets.push(socket)
+      socket.write('PROXY TCP4 192.0.2.7 192.0.2.1 51000 25\r\n')
+      return String(await once(socket, 'data')).startsWith('220 ')
+    })
+    for (const socket of sockets) socket.destroy()
   })
 })
