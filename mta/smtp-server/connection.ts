@@ -136,16 +136,18 @@ export abstract class SmtpConnection {
     this.#socket.removeAllListeners('data').pause()
     const secured = startHandshake(this.#socket, this.#server.tlsSettings, {
       onSecured: () => {
-        this.tls = secured.getCipher()
         this.#isInHandshake = false
         this.#isBlocked = false
+        this.listen(secured)
         onSecured()
         this.resume()
       },
-      onFailed: (error) => this.#log(error),
+      onFailed: (error) => {
+        this.#log(error)
+        this.release()
+      },
     })
     this.#socket = secured
-    this.listen(null)
   }
 
   /** Ends a time in which a command waited. */

@@ -7,7 +7,6 @@ import type { SmtpSession } from './session.ts'
 
 type Mechanism = (session: SmtpSession, initial: string | undefined) => Promise<void> | void
 
-const HELO_FIRST = new ReplyError(503, '5.5.1 Send EHLO first')
 const LOGGED_IN = new ReplyError(503, '5.5.1 The connection is already logged in')
 const IN_TRANSACTION = new ReplyError(503, '5.5.1 AUTH is not allowed in a transaction: send RSET first')
 const PLAIN_TEXT = new ReplyError(538, '5.7.11 Encryption required for authentication: use STARTTLS first')
@@ -18,7 +17,6 @@ const BAD_TOKEN = new ReplyError(501, '5.5.2 The credentials are not in the form
 
 /** `AUTH mechanism [initial response]`. @throws ReplyError. */
 export function authenticate(session: SmtpSession, line: string): Promise<void> | void {
-  if (session.helo === '') throw HELO_FIRST
   if (session.server.handlers.mayLogIn?.(session) === false) throw PLAIN_TEXT
   if (session.isLoggedIn) throw LOGGED_IN
   if (session.mailFrom !== null) throw IN_TRANSACTION

@@ -32,8 +32,10 @@ export function executeCommand(session: SmtpSession, line: string): Promise<void
   const space = line.indexOf(' ')
   const verb = (space < 0 ? line : line.slice(0, space)).toUpperCase()
   const command = COMMANDS.get(verb)
-  if (command !== undefined && (verb !== 'AUTH' || session.server.handlers.logIn !== undefined))
+  if (command !== undefined && (verb !== 'AUTH' || session.server.handlers.logIn !== undefined)) {
+    if (session.helo === '' && AFTER_HELO.has(verb)) throw HELO_FIRST
     return command(session, line)
+  }
   if (HTTP_REQUEST.test(line)) throw HTTP
   session.unknownCommands++
   throw session.unknownCommands >= MAX_UNKNOWN ? TOO_MANY_UNKNOWN : UNKNOWN
@@ -53,6 +55,8 @@ const COMMANDS: ReadonlyMap<string, Command> = new Map<string, Command>([
   ['STARTTLS', startTls],
   ['AUTH', authenticate],
 ])
+
+const AFTER_HELO: ReadonlySet<string> = new Set(['MAIL', 'RCPT', 'DATA', 'AUTH'])
 
 function greet(session: SmtpSession, line: string, isExtended: boolean): void {
   const words = line.trim().split(/\s+/)
@@ -83,7 +87,6 @@ function extensionsOf(session: SmtpSession): string[] {
 }
 
 async function startTransaction(session: SmtpSession, line: string): Promise<void> {
-  if (session.helo === '') throw HELO_FIRST
   const { options, handlers } = session.server
   const sender = parseEnvelopeCommand('MAIL', line, options.mailParameters)
   if (session.mailFrom !== null) throw NESTED_MAIL
@@ -96,7 +99,6 @@ async function startTransaction(session: SmtpSession, line: string): Promise<voi
 }
 
 function addRecipient(session: SmtpSession, line: string): Promise<void> | void {
-  if (session.helo === '') throw HELO_FIRST
   const { options, handlers } = session.server
   const recipient = parseEnvelopeCommand('RCPT', line, options.rcptParameters)
   if (session.mailFrom === null) throw MAIL_FIRST
@@ -112,7 +114,6 @@ function addRecipient(session: SmtpSession, line: string): Promise<void> | void 
 }
 
 function startData(session: SmtpSession, line: string): void {
-  if (session.helo === '') throw HELO_FIRST
   if (line.trim().length > 'DATA'.length) throw NO_ARGUMENT
   if (session.mailFrom === null) throw MAIL_FIRST
   if (session.rcptTo.length === 0) throw RCPT_FIRST

@@ -43,12 +43,13 @@ export class SmtpSession<State = unknown> extends SmtpConnection {
   mailFrom: EnvelopeAddress | null = null
   rcptTo: EnvelopeAddress[] = []
   unknownCommands = 0
+  /** A message has arrived, and is being stored. */
+  isStoring = false
   /** The place of each recipient in `rcptTo`, by its address in lower case. */
   #places = new Map<string, number>()
   /** Octets that were received and are not processed yet. */
   #input: Buffer | null = null
   #hasQuit = false
-  #isStoring = false
   #lastReply: ReplyError | null = null
   #nextLine: NextLine | null = null
   /** The message whose data is being received. */
@@ -124,11 +125,6 @@ export class SmtpSession<State = unknown> extends SmtpConnection {
   /** The server is stopping: the session ends now, or after its transaction. */
   finish(): void {
     if (!this.isBusy && !this.isClosed && this.mailFrom === null) this.closeWith(STOPPING)
-  }
-
-  /** A message has arrived, and is being stored. */
-  get isStoring(): boolean {
-    return this.#isStoring
   }
 
   /** The server waits no longer. */
@@ -220,14 +216,14 @@ export class SmtpSession<State = unknown> extends SmtpConnection {
     this.#input = end < 0 ? null : restOf(input, end)
     if (end < 0) return
     this.#message = null
-    this.#isStoring = true
+    this.isStoring = true
     this.#run(async () => {
       try {
         const text = await sink.end()
         if (text === null) this.destroy()
         else this.reply(250, text)
       } finally {
-        this.#isStoring = false
+        this.isStoring = false
         this.resetTransaction()
         if (this.server.isStopping) this.#lastReply = STOPPING
       }

@@ -3,8 +3,8 @@
  * SMTPUTF8, ENHANCEDSTATUSCODES and SIZE; AUTH if there is a handler for it, DSN if its parameters are accepted.
  *
  * A stop closes the port, ends the connections that have no transaction, gives the others `closeMs`, and disconnects
- * the rest, those whose message is being stored last: such a client would send the message again. A connection that
- * fails does not affect another one.
+ * the rest. Those whose message is being stored are the last, because their clients would send it again. A connection
+ * that fails does not affect another one.
  */
 import { once } from 'node:events'
 import { createServer, type Server, type Socket } from 'node:net'

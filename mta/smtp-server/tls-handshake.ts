@@ -18,7 +18,7 @@ export interface HandshakeResult {
   readonly onFailed: (error: Error) => void
 }
 
-/** Starts a handshake. The returned socket emits `close` after a failure, too. */
+/** Starts a handshake and calls back once. It also fails if the returned socket is destroyed. */
 export function startHandshake(
   socket: Socket,
   { context, failsHandshakes }: TlsSettings,
@@ -31,18 +31,18 @@ export function startHandshake(
     rejectUnauthorized: failsHandshakes,
   })
   let isOver = false
-  const fail = (error = new Error('the client ended the connection in its TLS handshake')): void => {
+  const fail = (error = new Error('the connection ended in its TLS handshake')): void => {
     secured.destroy()
     if (!isOver) onFailed(error)
     isOver = true
   }
   const failAtEnd = (): void => fail()
-  secured.on('error', fail).on('_tlsError', fail).once('end', failAtEnd)
+  secured.on('error', fail).on('_tlsError', fail).once('end', failAtEnd).once('close', failAtEnd)
   // a client may renegotiate with TLS 1.2, which emits `secure` again
   secured.once('secure', () => {
     if (failsHandshakes) return fail(new Error('no client has an accepted certificate'))
     isOver = true
-    secured.off('end', failAtEnd)
+    secured.off('end', failAtEnd).off('close', failAtEnd)
     onSecured()
   })
   return secured

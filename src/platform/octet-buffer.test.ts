@@ -38,6 +38,30 @@ describe('a buffer of octets', () => {
     assert.isBelow(capacities.size, 20)
     assert.strictEqual(buffer.octets.length, 100_000)
   })
+  it('allocates what is expected once, and nothing before the second chunk', () => {
+    const buffer = new OctetBuffer({ expected: 10 })
+    assert.strictEqual(buffer.capacity, 0)
+    for (const chunk of ['1234', '56', '7890']) buffer.add(Buffer.from(chunk))
+    assert.strictEqual(buffer.octets.toString(), '1234567890')
+    assert.strictEqual(buffer.octets.buffer.byteLength, 10)
+  })
+  it('holds more than what is expected', () => {
+    const buffer = new OctetBuffer({ expected: 5 })
+    for (const chunk of ['1234', '5678']) buffer.add(Buffer.from(chunk))
+    assert.strictEqual(buffer.octets.toString(), '12345678')
+  })
+  it('allocates at least and at most what it may', () => {
+    const buffer = new OctetBuffer({ least: 6, most: 9 })
+    for (const [chunk, capacity] of [
+      ['1', 1],
+      ['2', 6],
+      ['3456', 6],
+      ['7', 9],
+    ] as const) {
+      buffer.add(Buffer.from(chunk))
+      assert.strictEqual(buffer.capacity, capacity)
+    }
+  })
   it('is empty when it is cleared', () => {
     const buffer = new OctetBuffer()
     buffer.add(Buffer.from('text'))
