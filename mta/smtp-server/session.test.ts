@@ -207,11 +207,13 @@ describe('an SMTP session', () => {
       await until(async () => test.server.sessions.size === 1) // that of this test
     })
     it('ends a connection whose handshake fails', async () => {
+      const before = test.server.tick
       await connection.command('EHLO a')
       await connection.command('STARTTLS')
       connection.send('this is no handshake\r\n'.repeat(10))
       assert.notMatch(await connection.readReply(), /^\d{3} /)
       await until(async () => test.server.sessions.size === 0)
+      assert.isBelow(test.server.tick - before, 20, 'it did not wait for the limit of a handshake')
     })
     it('from the first octet', async () => {
       const secure = await startTestSmtpServer({ isTls: true })
