@@ -107,7 +107,7 @@ function compressFiles(folder) {
     const bytes = readFileSync(file)
     if (bytes.length < MIN_BYTES) continue
     writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }))
-    const quality = { [constants.BROTLI_PARAM_QUALITY]: 10, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
+    const quality = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
     writeFileSync(`${file}.br`, brotliCompressSync(bytes, { params: quality }))
   }
 }

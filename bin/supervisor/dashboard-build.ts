@@ -7,6 +7,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { BUILD_ENVIRONMENT } from './build-environment.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../dashboard/build.mjs')
 /** The end of its output explains a failure. */
@@ -15,7 +16,7 @@ const MAX_OUTPUT = 2000
 /** Resolves when the build has ended: to null, or to the lines that report its failure. */
 export async function buildDashboard(program = PROGRAM): Promise<string | null> {
   if (!existsSync(program)) return null
-  const child = spawn(process.execPath, [program], { stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(process.execPath, [program], { stdio: ['ignore', 'ignore', 'pipe'], env: BUILD_ENVIRONMENT })
   let output = ''
   child.stderr.on('data', (chunk: Buffer) => {
     output = (output + chunk.toString()).slice(-MAX_OUTPUT)

@@ -13,6 +13,7 @@ import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { environment } from '#config/environment.ts'
+import { BUILD_ENVIRONMENT } from './build-environment.ts'
 import { noteUser } from './bundle-users.ts'
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -74,7 +75,7 @@ export async function bundleProgram(build: string): Promise<ProgramCode> {
 }
 
 async function runBuild(build: string): Promise<{ readonly program: string } | { readonly error: string }> {
-  const child = spawn(process.execPath, [build], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [build], { stdio: ['ignore', 'pipe', 'pipe'], env: BUILD_ENVIRONMENT })
   let output = ''
   let errors = ''
   child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()))
