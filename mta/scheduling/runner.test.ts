@@ -68,40 +68,46 @@ describe('sessions of the process', () => {
   /** Deliveries hang: each holds its session. */
   const hanging = (sessions: number, deps: Partial<RunnerDeps> = {}): Runner =>
     runnerWith(sessions, { deliver: () => new Promise(() => undefined), ...deps })
-  /** Starts deliveries of the site until the runner refuses one; returns how many it started. */
-  const fill = (runner: Runner, { site, queue }: SiteAndQueue, tier: Tier = 'bulk', most = 1000): number => {
+  /** Starts deliveries of the site until the runner refuses one; resolves with how many it started. */
+  async function fill(
+    runner: Runner,
+    { site, queue }: SiteAndQueue,
+    tier: Tier = 'bulk',
+    most = 1000,
+  ): Promise<number> {
     let begun = 0
     for (; begun < most && runner.mayBegin(site, queue); begun++) {
       queue.push(deliveryOf(claimedOf({ tier })))
       runner.start(site)
+      await flushEventLoop(1)
     }
     return begun
   }
 
-  it('are left for a site that has none, however many sites hang', () => {
+  it('are left for a site that has none, however many sites hang', async () => {
     const runner = hanging(100)
-    for (let i = 0; i < 40; i++) fill(runner, siteWith(`hanging ${i}`))
-    assert.strictEqual(fill(runner, siteWith('late'), 'bulk', 1), 1)
+    for (let i = 0; i < 40; i++) await fill(runner, siteWith(`hanging ${i}`))
+    assert.strictEqual(await fill(runner, siteWith('late'), 'bulk', 1), 1)
   })
-  it('are only a part of a busy process for a site that finished nothing', () => {
-    const begun = fill(hanging(100), siteWith('hanging'))
+  it('are only a part of a busy process for a site that finished nothing', async () => {
+    const begun = await fill(hanging(100), siteWith('hanging'))
     assert.ok(begun >= 15 && begun < 30, `${begun} of 100`)
   })
-  it('are more for a site as its deliveries finish', () => {
+  it('are more for a site as its deliveries finish', async () => {
     const [slow, quick] = [siteWith('slow'), siteWith('quick')]
     const runner = hanging(100)
-    for (let i = 0; i < 40; i++) fill(runner, siteWith(`other ${i}`), 'bulk', 1)
+    for (let i = 0; i < 40; i++) await fill(runner, siteWith(`other ${i}`), 'bulk', 1)
     for (let i = 0; i < 20; i++) {
       quick.queue.push(deliveryOf(claimedOf({ tier: 'bulk' })))
       const delivery = quick.queue.next()
       assert.ok(delivery !== undefined)
       quick.queue.finished(delivery, i)
     }
-    assert.ok(fill(runner, quick) > fill(runner, slow))
+    assert.ok((await fill(runner, quick)) > (await fill(runner, slow)))
   })
-  it('are more for instant mail when bulk mail uses all others', () => {
+  it('are more for instant mail when bulk mail uses all others', async () => {
     const runner = hanging(20)
-    for (let i = 0; runner.active < 20; i++) fill(runner, siteWith(`bulk ${i}`))
+    for (let i = 0; runner.active < 20; i++) await fill(runner, siteWith(`bulk ${i}`))
     const bulk = siteWith('more bulk')
     bulk.queue.push(deliveryOf(claimedOf({ tier: 'bulk' })))
     assert.strictEqual(runner.mayBegin(bulk.site, bulk.queue), false)
@@ -109,7 +115,7 @@ describe('sessions of the process', () => {
     code.queue.push(deliveryOf(claimedOf({ tier: 'instant' })))
     assert.strictEqual(runner.mayBegin(code.site, code.queue), true)
   })
-  it('are not used while too many results wait to be written', () => {
+  it('are not used while too many results wait to be written', async () => {
     let isBehind = true
     const runner = hanging(10, { isBehind: () => isBehind })
     const { site, queue } = siteWith('a')
@@ -119,7 +125,10 @@ describe('sessions of the process', () => {
   })
 
   /** A runner with one hanging delivery, and starved sites; `end` ends the delivery. */
-  function starved(names: readonly string[], sessions: number): { end: () => Promise<void>; woken: string[] } {
+  async function starved(
+    names: readonly string[],
+    sessions: number,
+  ): Promise<{ end: () => Promise<void>; woken: string[] }> {
     const woken: string[] = []
     const delivery = Promise.withResolvers<null>()
     const runner = hanging(sessions, {
@@ -130,7 +139,7 @@ describe('sessions of the process', () => {
         woken.push(site.site)
       },
     })
-    fill(runner, siteWith('hanging'), 'bulk', 1)
+    await fill(runner, siteWith('hanging'), 'bulk', 1)
     for (const name of names) runner.addStarved(siteWith(name).site)
     const end = (): Promise<void> => {
       delivery.resolve(null)
@@ -139,7 +148,7 @@ describe('sessions of the process', () => {
     return { end, woken }
   }
   it('go to starved sites in turn; a site that is starved again waits behind the others', async () => {
-    const { end, woken } = starved(['a', 'b', 'c'], 10)
+    const { end, woken } = await starved(['a', 'b', 'c'], 10)
     await end()
     assert.deepEqual(woken, ['a', 'b', 'c', 'a', 'b', 'c'])
   })
@@ -151,9 +160,9 @@ describe('sessions of the process', () => {
       handleResult: () => written.promise,
       onFree: ({ site }) => woken.push(site),
     })
-    fill(runner, siteWith('ends'), 'high', 1)
+    await fill(runner, siteWith('ends'), 'high', 1)
     await flushEventLoop()
-    for (let i = 0; runner.active < 10; i++) fill(runner, siteWith(`bulk ${i}`), 'bulk', 1)
+    for (let i = 0; runner.active < 10; i++) await fill(runner, siteWith(`bulk ${i}`), 'bulk', 1)
     const { site, queue } = siteWith('one-time code')
     queue.push(deliveryOf(claimedOf({ tier: 'instant' })))
     runner.start(site)
@@ -162,5 +171,95 @@ describe('sessions of the process', () => {
     written.resolve(undefined)
     await flushEventLoop()
     assert.deepEqual(woken, ['ends'])
+  })
+})
+
+describe('beginnings in a turn of the event loop', () => {
+  const push = ({ queue }: SiteAndQueue, tier: Tier, count: number): void => {
+    for (let i = 0; i < count; i++) queue.push(deliveryOf(claimedOf({ tier })))
+  }
+  /** A runner whose deliveries hang, which pumps its sites as the scheduler does. */
+  function pumping(isBehind = (): boolean => false): { runner: Runner; began: string[] } {
+    const began: string[] = []
+    const runner: Runner = runnerWith(100, {
+      isBehind,
+      deliver: ({ claimed }) => {
+        began.push(claimed.tier)
+        return new Promise(() => undefined)
+      },
+      onFree: (site) => runner.start(site),
+    })
+    return { runner, began }
+  }
+
+  it('are one for bulk mail, however much is held', async () => {
+    const one = siteWith('a')
+    const { runner, began } = pumping()
+    push(one, 'bulk', 4)
+    runner.start(one.site)
+    runner.start(one.site)
+    const counts = [began.length]
+    for (let turn = 0; turn < 4; turn++) {
+      await flushEventLoop(1)
+      counts.push(began.length)
+    }
+    assert.deepEqual(counts, [1, 2, 3, 4, 4])
+  })
+  it('are not limited for instant mail', () => {
+    const [bulk, code] = [siteWith('bulk'), siteWith('codes')]
+    const { runner, began } = pumping()
+    push(bulk, 'bulk', 2)
+    push(code, 'instant', 3)
+    runner.start(bulk.site)
+    runner.start(code.site)
+    assert.deepEqual(began, ['bulk', 'instant', 'instant', 'instant'])
+  })
+  it('begin instant mail at once at a site whose bulk mail waits for the next turn', () => {
+    const one = siteWith('a')
+    const { runner, began } = pumping()
+    push(one, 'bulk', 2)
+    runner.start(one.site)
+    push(one, 'instant', 1)
+    runner.start(one.site)
+    assert.deepEqual(began, ['bulk', 'instant'])
+  })
+  it('go to the sites in turn', async () => {
+    const sites = ['a', 'b', 'c'].map((name) => siteWith(name))
+    const { runner } = pumping()
+    for (const one of sites) push(one, 'normal', 3)
+    for (const { site } of sites) runner.start(site)
+    await flushEventLoop(3)
+    assert.deepEqual(
+      sites.map(({ queue }) => queue.active),
+      [2, 1, 1],
+    )
+    await flushEventLoop(5)
+    assert.deepEqual(
+      sites.map(({ queue }) => queue.active),
+      [3, 3, 3],
+    )
+  })
+  it('pass over a site that has nothing to begin any more', async () => {
+    const [stopped, other] = [siteWith('stopped'), siteWith('other')]
+    const { runner } = pumping()
+    for (const one of [other, stopped]) push(one, 'bulk', 2)
+    for (const { site } of [other, stopped, other]) runner.start(site)
+    stopped.site.stop()
+    await flushEventLoop(1)
+    assert.deepEqual([stopped.queue.active, other.queue.active], [0, 2])
+  })
+  it('wait no longer than the results that are being written', async () => {
+    let isBehind = false
+    const one = siteWith('a')
+    const { runner, began } = pumping(() => isBehind)
+    push(one, 'bulk', 2)
+    runner.start(one.site)
+    isBehind = true
+    await flushEventLoop()
+    assert.strictEqual(began.length, 1)
+    isBehind = false
+    await runner.finish(deliveryOf(claimedOf({ tier: 'bulk' })), null)
+    await flushEventLoop()
+    assert.strictEqual(began.length, 2)
   })
 })

@@ -7,6 +7,8 @@
  * the free ones, and none of the last tenth unless it is idle. A further tenth is for instant mail only: a process
  * that is full of bulk mail can still send a one-time code.
  *
+ * At most one delivery of other than instant mail begins in a turn of the event loop (turn-limit.ts).
+ *
  * Nothing begins without a held lease. A delivery that fails by an internal error is not written: its recipient is
  * released with the lease.
  */
@@ -18,6 +20,7 @@ import type { Lease } from '#src/queue/lease.ts'
 import type { LeasedRecipients } from './leased-recipients.ts'
 import type { SiteQueue } from './site-queue.ts'
 import type { SourceQueue } from './source-queue.ts'
+import { TurnLimit } from './turn-limit.ts'
 
 /** The part of the free sessions that one site may use. */
 const FREE_SHARE = 0.25
@@ -54,6 +57,7 @@ export class Runner {
   readonly #deps: RunnerDeps
   /** Sites that found no free session, the longest waiting first. */
   readonly #starved = new Set<SiteQueue>()
+  readonly #turn: TurnLimit<SiteQueue>
   #active = 0
   /** Results that are being written. */
   #finishing = 0
@@ -61,6 +65,7 @@ export class Runner {
   constructor(ctx: RunnerContext, deps: RunnerDeps) {
     this.#ctx = ctx
     this.#deps = deps
+    this.#turn = new TurnLimit((site) => deps.onFree(site))
   }
 
   /** Deliveries under way. */
@@ -85,8 +90,10 @@ export class Runner {
   #startFrom(site: SiteQueue, queue: SourceQueue): void {
     while (!site.isStopped && this.#deps.lease.isHeld()) {
       if (!this.mayBegin(site, queue)) return this.addStarved(site)
+      if (queue.held > 0 && !queue.hasInstant && !this.#turn.isFree) return this.#turn.wait(site)
       const delivery = queue.next()
       if (delivery === undefined) return
+      if (delivery.claimed.tier !== 'instant') this.#turn.use()
       void this.#run(site, queue, delivery)
     }
   }
