@@ -57,7 +57,7 @@ export class Runner {
   readonly #deps: RunnerDeps
   /** Sites that found no free session, the longest waiting first. */
   readonly #starved = new Set<SiteQueue>()
-  readonly #turn: TurnLimit<SiteQueue>
+  readonly #turn = new TurnLimit<SourceQueue>()
   #active = 0
   /** Results that are being written. */
   #finishing = 0
@@ -65,7 +65,6 @@ export class Runner {
   constructor(ctx: RunnerContext, deps: RunnerDeps) {
     this.#ctx = ctx
     this.#deps = deps
-    this.#turn = new TurnLimit((site) => deps.onFree(site))
   }
 
   /** Deliveries under way. */
@@ -90,12 +89,21 @@ export class Runner {
   #startFrom(site: SiteQueue, queue: SourceQueue): void {
     while (!site.isStopped && this.#deps.lease.isHeld()) {
       if (!this.mayBegin(site, queue)) return this.addStarved(site)
-      if (queue.held > 0 && !queue.hasInstant && !this.#turn.isFree) return this.#turn.wait(site)
+      if (!this.#turn.isFree && !queue.hasInstant) return this.#waitForTurn(site, queue)
       const delivery = queue.next()
       if (delivery === undefined) return
       if (delivery.claimed.tier !== 'instant') this.#turn.use()
       void this.#run(site, queue, delivery)
     }
+  }
+
+  #waitForTurn(site: SiteQueue, queue: SourceQueue): void {
+    const tier = queue.nextTierOfOthers
+    if (tier === null) return
+    this.#turn.wait(queue, tier, () => {
+      this.#startFrom(site, queue)
+      this.#deps.onFree(site)
+    })
   }
 
   /**

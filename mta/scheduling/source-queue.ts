@@ -13,7 +13,7 @@ import type { Throttle, ThrottleUser } from '#mta/shaping/throttle.ts'
 import { WAITS_FOR_SOURCE } from '#src/egress/sources.ts'
 import type { ClaimLimit } from './ready-queue.ts'
 import { LiveSet } from '#src/concurrency/live-set.ts'
-import { TIER_NAMES } from '#src/queue/tiers.ts'
+import { type Tier, TIER_NAMES } from '#src/queue/tiers.ts'
 
 /** The most that one queue holds: other processes cannot send it. */
 export const MAX_HELD = 500
@@ -159,11 +159,14 @@ export class SourceQueue implements ThrottleUser {
   }
 
   #nextOther(): ClaimedDelivery | undefined {
-    if (this.#activeOthers >= this.#throttle.connectionsForOthers * 2) return undefined
-    return this.#byTier
-      .slice(1)
-      .find((list) => list.length > 0)
-      ?.shift()
+    const tier = this.nextTierOfOthers
+    return tier === null ? undefined : this.#byTier[TIER_NAMES.indexOf(tier)]?.shift()
+  }
+
+  /** The highest tier apart from instant mail that has a delivery which may begin now; null if there is none. */
+  get nextTierOfOthers(): Tier | null {
+    if (this.#activeOthers >= this.#throttle.connectionsForOthers * 2) return null
+    return TIER_NAMES.find((tier, rank) => tier !== 'instant' && (this.#byTier[rank]?.length ?? 0) > 0) ?? null
   }
 
   /** Removes all deliveries that have not begun. */

@@ -1,20 +1,20 @@
 /**
- * Lets one waiter begin in each turn of the event loop, first come first served. Preparing a message keeps the main
- * thread busy for up to some milliseconds, and replies that arrive together end many deliveries in one turn. If the
- * next ones all began in that turn, everything else would wait for them: each of the ten or so turns that instant mail
- * needs would be long. The order of the work changes, not its amount.
+ * Lets one delivery begin in each turn of the event loop (docs/decisions/135): of the queues that wait, the first of
+ * the highest tier. Preparing a message keeps the main thread busy for up to some milliseconds, and replies that arrive
+ * together end many deliveries in one turn. If the next ones all began in that turn, everything else would wait for
+ * them: each of the ten or so turns that instant mail needs would be long. The order of the work changes, not its
+ * amount.
  */
+import { type Tier, TIER_NAMES } from '#src/queue/tiers.ts'
+
+/** How many waiters that begin nothing are woken in one turn. */
+const MAX_WOKEN = 20
+
 export class TurnLimit<Waiter> {
-  readonly #wake: (waiter: Waiter) => void
-  readonly #waiting = new Set<Waiter>()
+  readonly #waiting: readonly Map<Waiter, () => void>[] = TIER_NAMES.map(() => new Map())
   #isUsed = false
 
-  /** `wake`: the waiter may begin now if it calls `use`; one that has nothing to begin does not. */
-  constructor(wake: (waiter: Waiter) => void) {
-    this.#wake = wake
-  }
-
-  /** Nothing has begun in this turn. */
+  /** Nothing that is limited has begun in this turn. */
   get isFree(): boolean {
     return !this.#isUsed
   }
@@ -25,17 +25,23 @@ export class TurnLimit<Waiter> {
     setImmediate(() => this.#nextTurn())
   }
 
-  /** The waiter is woken in a later turn, once. */
-  wait(waiter: Waiter): void {
-    this.#waiting.add(waiter)
+  /**
+   * Only while the turn is not free. `begin` is called once, in a later turn. If it begins something, it calls `use`. A
+   * waiter stays in its place when it waits again, and may wait in several tiers.
+   */
+  wait(waiter: Waiter, tier: Tier, begin: () => void): void {
+    this.#waiting[TIER_NAMES.indexOf(tier)]?.set(waiter, begin)
   }
 
   #nextTurn(): void {
     this.#isUsed = false
-    for (const waiter of this.#waiting) {
-      if (this.#isUsed) return
-      this.#waiting.delete(waiter)
-      this.#wake(waiter)
-    }
+    let left = MAX_WOKEN
+    for (const waiting of this.#waiting)
+      for (const [waiter, begin] of waiting) {
+        if (this.#isUsed) return
+        if (left-- === 0) return this.use()
+        waiting.delete(waiter)
+        begin()
+      }
   }
 }
