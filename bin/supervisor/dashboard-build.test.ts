@@ -18,6 +18,11 @@ describe('the build of the dashboard at the start', () => {
     assert.isNull(await buildDashboard(join(folder, 'missing.mjs')))
   })
 
+  it('runs in the environment of the start, with small pages of memory', async () => {
+    const text = 'const { MIMALLOC_ALLOW_THP: pages, PATH } = process.env; process.exit(pages === "0" && PATH ? 0 : 1)'
+    assert.isNull(await buildDashboard(program(text)))
+  })
+
   it('reports why it failed, and does not throw', async () => {
     const reported = await buildDashboard(program('console.error("no such module: vite"); process.exit(1)'))
     assert.include(String(reported), 'no such module: vite')

@@ -119,6 +119,15 @@ describe('the bundle of the program', () => {
       }
     })
 
+    it('is built in the environment of the start, with small pages of memory', async () => {
+      const { failure } = await bundleProgram(
+        build(
+          'const { MIMALLOC_ALLOW_THP: pages, PATH } = process.env; throw new Error(`pages ${pages}, ${typeof PATH}`)',
+        ),
+      )
+      assert.include(String(failure), 'pages 0, string')
+    })
+
     it('is that of the package, which contains no program to build it', async () => {
       const code = await bundleProgram(join(folder, 'missing.mjs'))
       assert.deepEqual(code, { program: 'bundle/program/mailstead.js', failure: null })

@@ -5,7 +5,7 @@ import { throttleWith } from '#test/support/throttle.ts'
 import { runnerWith, siteWith, type SiteAndQueue } from './runner.test-data.ts'
 import type { Runner } from './runner.ts'
 
-describe('beginnings in a turn of the event loop', () => {
+describe('deliveries that begin in a turn of the event loop', () => {
   const push = ({ queue }: SiteAndQueue, tier: Tier, count: number): void => {
     for (let i = 0; i < count; i++) queue.push(deliveryOf(claimedOf({ tier })))
   }
@@ -51,7 +51,7 @@ describe('beginnings in a turn of the event loop', () => {
     runner.start(code.site)
     assert.deepEqual(began, ['instant', 'instant', 'bulk', 'instant', 'instant'])
   })
-  it('begin instant mail at once at a site whose bulk mail waits for the next turn', () => {
+  it('include instant mail of a site whose bulk mail waits for the next turn', () => {
     const one = siteWith('a')
     const { runner, began } = pumping()
     push(one, 'bulk', 2)
@@ -60,7 +60,7 @@ describe('beginnings in a turn of the event loop', () => {
     runner.start(one.site)
     assert.deepEqual(began, ['bulk', 'instant'])
   })
-  it('go to the sites in turn', async () => {
+  it('come from the sites in turn', async () => {
     const sites = ['a', 'b', 'c'].map((name) => siteWith(name))
     const { runner } = pumping()
     for (const one of sites) push(one, 'normal', 3)
@@ -76,7 +76,7 @@ describe('beginnings in a turn of the event loop', () => {
       [3, 3, 3],
     )
   })
-  it('go to the sources of a site in turn', async () => {
+  it('come from the sources of a site in turn', async () => {
     const one = siteWith('a')
     const second = one.site.queueFor('second', throttleWith({ share: { instant: 20, others: 80 } }))
     const { runner } = pumping()
@@ -88,7 +88,7 @@ describe('beginnings in a turn of the event loop', () => {
     await flushEventLoop(2)
     assert.deepEqual([one.queue.active, second.active], [3, 2])
   })
-  it('go to the highest tier of all sites', async () => {
+  it('are of the highest tier of all sites', async () => {
     const [bulk, high] = [siteWith('bulk'), siteWith('high')]
     const { runner, began } = pumping()
     push(bulk, 'bulk', 4)
@@ -99,7 +99,7 @@ describe('beginnings in a turn of the event loop', () => {
     await flushEventLoop(3)
     assert.deepEqual(began, ['bulk', 'bulk', 'high', 'high', 'bulk'])
   })
-  it('go to the next site if one has nothing to begin any more', async () => {
+  it('come from the next site if one has none any more', async () => {
     const [first, stopped, other] = [siteWith('first'), siteWith('stopped'), siteWith('other')]
     const { runner } = pumping()
     for (const one of [first, stopped, other]) {
@@ -110,7 +110,7 @@ describe('beginnings in a turn of the event loop', () => {
     await flushEventLoop(1)
     assert.deepEqual([first.queue.active, stopped.queue.active, other.queue.active], [1, 0, 1])
   })
-  it('wake a bounded number of sites that have nothing to begin', async () => {
+  it('are looked for at a bounded number of sites that have none', async () => {
     let isBehind = false
     const { runner, woken } = pumping(() => isBehind)
     for (let i = 0; i < 30; i++) {
@@ -124,7 +124,7 @@ describe('beginnings in a turn of the event loop', () => {
     await flushEventLoop(1)
     assert.strictEqual(woken.length, 29)
   })
-  it('wait no longer than the results that are being written', async () => {
+  it('wait while too many results are being written, and no longer', async () => {
     let isBehind = false
     const one = siteWith('a')
     const { runner, began } = pumping(() => isBehind)
