@@ -95,7 +95,7 @@ const FULL: BenchSizes = {
   backlogProbes: 100,
   shallow: 1_000,
   shallowRounds: 10,
-  deep: 300_000,
+  deep: 1_000_000,
   deepWarmUp: 20_000,
   window: 10_000,
   coresMessages: 8_000,
