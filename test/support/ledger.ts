@@ -31,7 +31,7 @@ export interface LedgerComparison {
 }
 
 export interface LoadOptions {
-  /** Messages that are accepted in the end. */
+  /** Messages that are accepted in the end; Infinity: until the ledger is closed. */
   readonly count: number
   /** Requests under way at once. */
   readonly clients?: number
@@ -118,7 +118,7 @@ export class Ledger {
     )
   }
 
-  /** Ends running loads; for tests that failed. */
+  /** Ends running loads. */
   close(): void {
     this.#isClosed = true
   }
