@@ -19,7 +19,9 @@ describe('the certificate of the sandbox', () => {
       await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.mailstead.test', Date.now()),
       first,
     )
-    assert.match(new X509Certificate(first.cert).subject, /mx\.mailstead\.test/)
+    const { subject, publicKey } = new X509Certificate(first.cert)
+    assert.match(subject, /mx\.mailstead\.test/)
+    assert.strictEqual(publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1')
     assert.strictEqual(statSync(join(dir, 'sandbox-tls.json')).mode & 0o777, 0o600)
   })
   for (const [what, text] of [
