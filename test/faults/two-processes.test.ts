@@ -76,8 +76,8 @@ describe('two outbound processes', function () {
     }
     mx.script = { on: { data: { delayMs: 20 } } }
     const before = mx.messages.length
-    // goes on until the pause: a fast machine could send a fixed number before both were seen to send
-    const loading = ledger.load({ count: Infinity, clients: 16 })
+    // goes on until the pause: a fast machine could send a few hundred before both were seen to send
+    const loading = ledger.load({ count: 1_000_000, clients: 16 })
     await until(() => mx.messages.length - before > 0.3 * MESSAGES)
     const { rows: leases } = await system.db.query<{ id: number }>('SELECT id FROM leases')
     const areBothSending = async (): Promise<boolean> =>

@@ -31,7 +31,7 @@ export interface LedgerComparison {
 }
 
 export interface LoadOptions {
-  /** Messages that are accepted in the end; Infinity: until the ledger is closed. */
+  /** Messages that are accepted in the end, unless the ledger is closed before. */
   readonly count: number
   /** Requests under way at once. */
   readonly clients?: number
