@@ -19,10 +19,17 @@ describe('the certificate of the sandbox', () => {
       await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.mailstead.test', Date.now()),
       first,
     )
-    const { subject, publicKey } = new X509Certificate(first.cert)
+    const { subject, subjectAltName } = new X509Certificate(first.cert)
     assert.match(subject, /mx\.mailstead\.test/)
-    assert.strictEqual(publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1')
+    assert.strictEqual(subjectAltName, 'DNS:mx.mailstead.test')
     assert.strictEqual(statSync(join(dir, 'sandbox-tls.json')).mode & 0o777, 0o600)
+  })
+  it('has a P-256 key that is for signatures only', async () => {
+    const { cert } = await loadSelfSignedCertificate(join(dir, 'sandbox-tls.json'), 'mx.mailstead.test', Date.now())
+    const { publicKey, raw } = new X509Certificate(cert)
+    assert.strictEqual(publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1')
+    // the extension keyUsage, critical: only the first bit, digitalSignature, is set
+    assert.include(raw.toString('hex'), '0603551d0f0101ff040403020780')
   })
   for (const [what, text] of [
     ['rubbish', '{'],
