@@ -12,6 +12,7 @@ import { waitUntilDrained, Ledger } from '#test/support/ledger.ts'
 import type { ReceiverState } from '#test/support/receiver-script.ts'
 import { startReceiver, type Receiver } from '#test/support/receiver.ts'
 import { startSystem, printLogsOnFailure, type System } from '#test/support/system.ts'
+import { until } from '#test/support/until.ts'
 
 const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? 10)
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000)
@@ -88,6 +89,8 @@ describe(`chaos, seed ${SEED}`, function () {
       await Promise.all([system.postgres.restart(), system.redisServer.restart()])
     },
     'schedule thrown away': async () => {
+      // the fault before it may have been the death of Redis
+      await until(() => system.redis.status === 'ready')
       await system.redis.flushall()
     },
     'outbound paused for a moment': async () => {
